@@ -1,0 +1,305 @@
+#include "bench/benchmarks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "mega/base/error.h"
+#include "mega/base/table.h"
+#include "mega/base/text.h"
+#include "mega/config/presets.h"
+#include "mega/models/classifier.h"
+#include "mega/models/cost.h"
+#include "mega/nn/mega_block.h"
+#include "mega/ops/attention.h"
+#include "mega/ops/form.h"
+#include "mega/train/adamw.h"
+
+namespace mega::bench {
+namespace {
+
+using torch::Tensor;
+
+struct Shape {
+  int64_t batch, length;
+  double tokens() const { return static_cast<double>(batch * length); }
+};
+
+ops::Form parse_form(const std::string& form) {
+  if (form == "fused") return ops::Form::fused;
+  if (form == "reference") return ops::Form::reference;
+  fail("a form is fused or reference, not ", in_quotes(form));
+}
+
+EncoderClassifierOptions preset_options(const Settings& settings) {
+  const Recipe recipe = load_recipe(settings.preset);
+  EncoderClassifierOptions options;
+  if (const auto* classifier = std::get_if<ClassifierOptions>(&recipe.model.model)) {
+    options = *classifier;
+  } else if (const auto* matcher = std::get_if<MatcherOptions>(&recipe.model.model)) {
+    options = *matcher;
+  } else {
+    fail("bench works on presets of classifiers, ", in_quotes(settings.preset), " is none");
+  }
+  if (settings.chunk != 0) options.block.chunk = settings.chunk;
+  return options;
+}
+
+std::string shape_name(const Shape& shape) {
+  return "B " + std::to_string(shape.batch) + ", L " + std::to_string(shape.length);
+}
+
+// Runs f forward, and backward through a sum if `backward`.
+std::function<void()> runner(const std::string& form, bool backward, std::vector<Tensor> leaves,
+                             std::function<Tensor()> f) {
+  return [form = parse_form(form), backward, leaves, f]() mutable {
+    const ops::FormGuard guard(form);
+    if (!backward) {
+      const torch::NoGradGuard no_gradients;
+      f();
+      return;
+    }
+    for (Tensor& leaf : leaves) leaf.mutable_grad() = Tensor();
+    const Tensor y = f();
+    y.backward(torch::ones_like(y));
+  };
+}
+
+Candidate ema_case(const Settings& settings, const std::string& form, Shape shape, bool bidirectional,
+                   bool backward) {
+  BlockOptions block = preset_options(settings).block;
+  block.ema.bidirectional = bidirectional;
+  block.ema.truncation = 0;
+  nn::Ema ema(block.width, block.ema);
+  const Tensor x = torch::randn({shape.batch, shape.length, block.width}).requires_grad_(backward);
+  auto leaves = ema->parameters();
+  leaves.push_back(x);
+  const std::string name = std::string("ema ") + (bidirectional ? "bidirectional" : "unidirectional") +
+                           (backward ? " forward+backward, " : " forward, ") + shape_name(shape);
+  Candidate candidate{name, form, runner(form, backward, leaves, [=]() mutable { return ema->forward(x); })};
+  candidate.tokens = shape.tokens();
+  candidate.flops = 2.0 * models::ema_multiply_adds(block) * shape.tokens() * (backward ? 3.0 : 1.0);
+  candidate.channels = static_cast<double>(block.width);
+  return candidate;
+}
+
+Candidate attention_case(const Settings& settings, const std::string& form, Shape shape, bool backward) {
+  const BlockOptions block = preset_options(settings).block;
+  const auto input = [&](int64_t width) {
+    return torch::randn({shape.batch, shape.length, width}).requires_grad_(backward);
+  };
+  const Tensor q = input(block.shared), k = input(block.shared), v = input(block.values);
+  const int64_t reach = block.chunk > 0 ? std::min(block.chunk, shape.length) : shape.length;
+  const Tensor bias = torch::randn({2 * reach - 1}).requires_grad_(backward);
+  ops::AttentionSettings attention;
+  attention.function = block.attention;
+  attention.causal = block.causal;
+  attention.chunk = block.chunk;
+  const std::string name = "attention " + std::string(to_string(block.attention)) + ", chunk " +
+                           std::to_string(block.chunk) + (backward ? ", forward+backward, " : ", forward, ") +
+                           shape_name(shape);
+  Candidate candidate{name, form, runner(form, backward, {q, k, v, bias}, [=]() {
+                        return ops::attention(q, k, v, {bias, 1 - reach}, Tensor(), attention);
+                      })};
+  candidate.tokens = shape.tokens();
+  candidate.flops =
+      2.0 * models::attention_multiply_adds(block, shape.length) * shape.tokens() * (backward ? 3.0 : 1.0);
+  return candidate;
+}
+
+Candidate layer_case(const Settings& settings, const std::string& form, Shape shape) {
+  BlockOptions block = preset_options(settings).block;
+  block.max_positions = std::max(block.max_positions, shape.length);
+  nn::MegaBlock layer(block);
+  layer->eval();
+  const Tensor x = torch::randn({shape.batch, shape.length, block.width});
+  Candidate candidate{"block, chunk " + std::to_string(block.chunk) + ", forward, " + shape_name(shape), form,
+                      runner(form, false, {}, [=]() mutable { return layer->forward(x); })};
+  candidate.tokens = shape.tokens();
+  candidate.flops = 2.0 * models::block_multiply_adds(block, shape.length) * shape.tokens();
+  return candidate;
+}
+
+// Forward, backward and AdamW of a classifier on random tokens, with the preset's dropout.
+Candidate step_case(const Settings& settings, const std::string& form, Shape shape) {
+  EncoderClassifierOptions options = preset_options(settings);
+  options.block.max_positions = std::max(options.block.max_positions, shape.length);
+  ClassifierOptions classifier;
+  static_cast<EncoderClassifierOptions&>(classifier) = options;
+  models::Classifier model(classifier);
+  model->train();
+  auto optimiser = std::make_shared<train::AdamW>(model->parameters(), load_recipe(settings.preset).train);
+  models::Sequences batch;
+  batch.values = options.input == InputKind::tokens
+                     ? torch::randint(4, options.vocabulary, {shape.batch, shape.length}, torch::kInt64)
+                     : torch::randn({shape.batch, shape.length});
+  const Tensor labels = torch::randint(options.classes, {shape.batch}, torch::kInt64);
+  const auto run = [=, form = parse_form(form)]() mutable {
+    const ops::FormGuard guard(form);
+    optimiser->zero_gradients();
+    torch::nn::functional::cross_entropy(model->forward(batch), labels).backward();
+    optimiser->step(1e-4);
+  };
+  Candidate candidate{"training step " + settings.preset + ", chunk " + std::to_string(options.block.chunk) +
+                          ", " + shape_name(shape),
+                      form, run};
+  candidate.tokens = shape.tokens();
+  candidate.flops = 2.0 * 3.0 * static_cast<double>(options.layers) *
+                    models::block_multiply_adds(options.block, shape.length) * shape.tokens();
+  return candidate;
+}
+
+struct TableDefaults {
+  const char* name;
+  std::vector<int64_t> lengths;
+  int64_t batch, chunk;
+};
+const TableDefaults kTables[] = {{"ema", {4096}, 8, 128},
+                                 {"attention", {4096}, 2, 128},
+                                 {"layer", {4096, 65536}, 1, 128},
+                                 {"step", {4096}, 2, 128}};
+
+Settings with_defaults(Settings settings) {
+  for (const TableDefaults& table : kTables) {
+    if (settings.table != table.name) continue;
+    if (settings.lengths.empty()) settings.lengths = table.lengths;
+    if (settings.batch == 0) settings.batch = table.batch;
+    if (settings.chunk == 0) settings.chunk = table.chunk;
+    for (const int64_t length : settings.lengths)
+      require(length > 0, "a length must be above 0, not ", length);
+    return settings;
+  }
+  fail("there is no benchmark ", in_quotes(settings.table), "; there are ema, attention, layer and step");
+}
+
+std::vector<Candidate> make_candidates(const Settings& settings) {
+  std::vector<Candidate> candidates;
+  for (const int64_t length : settings.lengths) {
+    const Shape shape{settings.batch, length};
+    for (const std::string& form : settings.forms) {
+      if (settings.table == "ema") {
+        candidates.push_back(ema_case(settings, form, shape, true, true));
+        candidates.push_back(ema_case(settings, form, shape, false, true));
+        candidates.push_back(ema_case(settings, form, shape, false, false));
+      } else if (settings.table == "attention") {
+        candidates.push_back(attention_case(settings, form, shape, true));
+        candidates.push_back(attention_case(settings, form, shape, false));
+      } else if (settings.table == "layer") {
+        candidates.push_back(layer_case(settings, form, shape));
+      } else {
+        candidates.push_back(step_case(settings, form, shape));
+      }
+    }
+  }
+  return candidates;
+}
+
+// The FFT's kernel is (channels, N, L) floats: beyond this the reference form would only show that it does
+// not fit.
+constexpr double kLargestReference = 4e9;
+
+bool reference_fits(const Settings& settings, int64_t length) {
+  const BlockOptions block = preset_options(settings).block;
+  const double kernel = 4.0 * 0.5 * models::ema_multiply_adds(block) * static_cast<double>(length);
+  return kernel < kLargestReference;
+}
+
+std::string number(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", digits, value);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Row> run_table(const Settings& asked) {
+  const Settings settings = with_defaults(asked);
+  std::vector<Row> rows;
+  for (const int64_t length : settings.lengths) {
+    Settings one = settings;
+    one.lengths = {length};
+    if (!reference_fits(settings, length)) {
+      std::erase(one.forms, "reference");
+      std::fprintf(stderr,
+                   "reference form left out at length %lld: its EMA kernel alone would take over 4 GB\n",
+                   static_cast<long long>(length));
+    }
+    auto candidates = make_candidates(one);
+    candidates.push_back(sgemm());
+    auto measured = measure(candidates, settings.repeats);
+    for (size_t i = 0; i + 1 < candidates.size(); ++i) {
+      std::vector<std::string> arguments = {"bench",       settings.table,
+                                            "--memory-of", std::to_string(i),
+                                            "--preset",    settings.preset,
+                                            "--length",    std::to_string(length),
+                                            "--batch",     std::to_string(settings.batch),
+                                            "--chunk",     std::to_string(settings.chunk),
+                                            "--threads",   std::to_string(settings.threads),
+                                            "--forms",     join(one.forms, ",")};
+      measured[i].peak_growth_mb = child_peak_growth_mb(arguments);
+    }
+    rows.insert(rows.end(), measured.begin(), measured.end());
+  }
+  return rows;
+}
+
+double run_memory(const Settings& asked, size_t index) {
+  const Settings settings = with_defaults(asked);
+  // A tiny run first, so that libraries and thread pools are there before the measurement.
+  Settings tiny = settings;
+  tiny.lengths = {16};
+  tiny.batch = 1;
+  make_candidates(tiny).at(index).run();
+  const auto candidates = make_candidates(settings);
+  return peak_growth_mb(candidates.at(index).run);
+}
+
+std::string to_markdown(const std::vector<Row>& rows) {
+  double yardstick = 0.0;
+  for (const Row& row : rows)
+    if (row.form == "sgemm") yardstick = row.flops / row.median_s;
+  const bool per_channel =
+      std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.channels > 0; });
+  std::vector<std::string> header = {"what",     "form",    "median",   "± %",
+                                     "tokens/s", "GFLOP/s", "of sgemm", "peak MB"};
+  if (per_channel) header.insert(header.end(), {"ns/token/channel", "limit"});
+  Table table(header);
+  for (const Row& row : rows) {
+    std::vector<std::string> cells = {
+        row.name,
+        row.form,
+        human_seconds(row.median_s),
+        number(100 * row.spread, 1),
+        row.tokens_per_s > 0 ? with_thousands(std::llround(row.tokens_per_s)) : "",
+        number(row.flops / row.median_s * 1e-9, 1),
+        number(100 * row.share_of_sgemm, 1) + " %",
+        row.peak_growth_mb >= 0 ? number(row.peak_growth_mb, 1) : ""};
+    if (per_channel) {
+      const double pieces = row.tokens_per_s * row.median_s * row.channels;
+      cells.push_back(pieces > 0 ? number(row.median_s * 1e9 / pieces, 3) : "");
+      cells.push_back(pieces > 0 ? number(row.flops / yardstick * 1e9 / pieces, 3) : "");
+    }
+    table.add(cells);
+  }
+  return table.markdown();
+}
+
+std::string to_json(const std::vector<Row>& rows) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    nlohmann::ordered_json entry = {{"name", row.name},
+                                    {"form", row.form},
+                                    {"median_s", row.median_s},
+                                    {"spread", row.spread},
+                                    {"tokens_per_s", row.tokens_per_s},
+                                    {"gflops", row.flops / row.median_s * 1e-9},
+                                    {"share_of_sgemm", row.share_of_sgemm},
+                                    {"peak_growth_mb", nullptr}};
+    if (row.peak_growth_mb >= 0) entry["peak_growth_mb"] = row.peak_growth_mb;
+    list.push_back(entry);
+  }
+  return list.dump(2) + "\n";
+}
+
+}  // namespace mega::bench

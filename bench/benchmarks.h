@@ -1,0 +1,32 @@
+// The tables of `mega bench`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/measure.h"
+
+namespace mega::bench {
+
+struct Settings {
+  std::string table;  // ema, attention, layer, step
+  std::string preset = "lra-text";
+  std::vector<int64_t> lengths;  // empty: the table's default
+  int64_t batch = 0;             // 0: the table's default
+  int64_t chunk = 0;             // 0: the table's default
+  int repeats = 7;
+  std::vector<std::string> forms = {"fused", "reference"};
+  int threads = 0;
+};
+
+// All rows of a table, measured; memory by one child process a row.
+std::vector<Row> run_table(const Settings& settings);
+
+// What such a child does: the peak growth of row `index`, in MB.
+double run_memory(const Settings& settings, size_t index);
+
+// Rows for a person (markdown), and for a program.
+std::string to_markdown(const std::vector<Row>& rows);
+std::string to_json(const std::vector<Row>& rows);
+
+}  // namespace mega::bench

@@ -1,0 +1,113 @@
+#include "bench/measure.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "mega/base/error.h"
+#include "mega/ops/torch.h"
+
+namespace mega::bench {
+namespace {
+
+double seconds(const std::function<void()>& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double quantile(const std::vector<double>& sorted, double q) {
+  return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+// A line of /proc/self/status in MB, e.g. "VmRSS:" or "VmHWM:".
+double status_mb(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line))
+    if (line.starts_with(key)) return std::stod(line.substr(key.size())) / 1024.0;
+  fail("/proc/self/status has no ", key);
+}
+
+}  // namespace
+
+std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats) {
+  std::vector<std::vector<double>> times(candidates.size());
+  for (int round = 0; round <= repeats; ++round) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const double time = seconds(candidates[i].run);
+      if (round > 0) times[i].push_back(time);
+    }
+  }
+  std::vector<Row> rows;
+  double yardstick = 0.0;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    auto& sorted = times[i];
+    std::sort(sorted.begin(), sorted.end());
+    const Candidate& c = candidates[i];
+    Row row{c.name, c.form};
+    row.median_s = quantile(sorted, 0.5);
+    row.spread = 0.5 * (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / row.median_s;
+    row.tokens_per_s = c.tokens / row.median_s;
+    row.flops = c.flops;
+    row.channels = c.channels;
+    if (c.form == "sgemm") yardstick = c.flops / row.median_s;
+    rows.push_back(row);
+  }
+  for (Row& row : rows)
+    if (yardstick > 0.0) row.share_of_sgemm = row.flops / row.median_s / yardstick;
+  return rows;
+}
+
+Candidate sgemm() {
+  constexpr int64_t kSize = 1024;
+  const auto a = torch::rand({kSize, kSize}), b = torch::rand({kSize, kSize});
+  auto c = torch::empty({kSize, kSize});
+  return {"sgemm 1024^3", "sgemm",
+          [=]() mutable {
+            const torch::NoGradGuard guard;
+            torch::mm_out(c, a, b);
+          },
+          2.0 * kSize * kSize * kSize};
+}
+
+double peak_growth_mb(const std::function<void()>& run) {
+  std::ofstream("/proc/self/clear_refs") << "5";  // forgets the peak so far
+  const double before = status_mb("VmRSS:");
+  run();
+  return std::max(0.0, status_mb("VmHWM:") - before);
+}
+
+double child_peak_growth_mb(const std::vector<std::string>& arguments) {
+  int pipe_ends[2];
+  require(pipe(pipe_ends) == 0, "no pipe to a child process");
+  const pid_t child = fork();
+  require(child >= 0, "no child process");
+  if (child == 0) {
+    dup2(pipe_ends[1], STDOUT_FILENO);
+    std::vector<char*> argv = {const_cast<char*>("mega")};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    execv("/proc/self/exe", argv.data());
+    _exit(127);
+  }
+  close(pipe_ends[1]);
+  std::string output;
+  char buffer[256];
+  for (ssize_t n; (n = read(pipe_ends[0], buffer, sizeof(buffer))) > 0;)
+    output.append(buffer, static_cast<size_t>(n));
+  close(pipe_ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child process that measures memory failed");
+  return std::stod(output);
+}
+
+}  // namespace mega::bench

@@ -1,0 +1,68 @@
+#include <cstdio>
+#include <memory>
+
+#include "bench/benchmarks.h"
+#include "cli/commands.h"
+#include "mega/base/file.h"
+#include "mega/kernels/instruction_set.h"
+#include "mega/ops/runtime.h"
+
+namespace mega::cli {
+namespace {
+
+struct BenchCommand {
+  bench::Settings settings;
+  std::string json;
+  int64_t memory_of = -1;
+
+  void run() {
+    ops::set_threads(settings.threads);
+    if (memory_of >= 0) {
+      std::printf("%.3f\n", bench::run_memory(settings, static_cast<size_t>(memory_of)));
+      return;
+    }
+    std::fprintf(stderr, "%d threads, %s, libtorch %s, %s\n", ops::threads(), kernels::instruction_set(),
+                 ops::torch_version().c_str(), ops::blas().name.c_str());
+    const auto rows = bench::run_table(settings);
+    const std::string text = bench::to_json(rows);
+    if (json == "-") {
+      std::fputs(text.c_str(), stdout);
+      return;
+    }
+    std::fputs(bench::to_markdown(rows).c_str(), stdout);
+    if (!json.empty()) write_file(json, text);
+  }
+};
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto command = std::make_shared<BenchCommand>();
+  auto& s = command->settings;
+  CLI::App* sub =
+      app.add_subcommand("bench", "speed and memory, fused and reference form and sgemm side by side");
+  sub->add_option("table", s.table,
+                  "what to measure: ema, attention, layer (one block, forward) or step (training)")
+      ->required()
+      ->check(CLI::IsMember({"ema", "attention", "layer", "step"}));
+  sub->add_option("--preset", s.preset, "preset or .toml file that gives the widths")->capture_default_str();
+  sub->add_option("--length", s.lengths, "sequence lengths, separated by commas (default: the table's)")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--batch", s.batch, "sequences at once (default: the table's)")->check(CLI::PositiveNumber);
+  sub->add_option("--chunk", s.chunk, "attention chunk, -1 for full (default: 128)");
+  sub->add_option("--threads", s.threads, "threads (default: all cores)")->check(CLI::NonNegativeNumber);
+  sub->add_option("--repeats", s.repeats, "rounds, of which the median counts")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  sub->add_option("--forms", s.forms, "fused, reference or both")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fused", "reference"}));
+  sub->add_option("--json", command->json,
+                  "also write the rows to this file as JSON; - for standard output only");
+  sub->add_option("--memory-of", command->memory_of)->group("");  // for child processes
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace mega::cli

@@ -1,0 +1,119 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "mega/base/error.h"
+#include "mega/base/options_io.h"
+#include "mega/base/table.h"
+#include "mega/base/text.h"
+#include "mega/config/model_file.h"
+#include "mega/config/presets.h"
+#include "mega/models/cost.h"
+#include "mega/models/model.h"
+
+namespace mega::cli {
+namespace {
+
+struct InspectCommand {
+  std::string name;
+  std::vector<std::string> changes;
+  int64_t length = 0, batch = 1;
+  bool json = false;
+
+  ModelOptions options() const;
+  void run();
+};
+
+ModelOptions InspectCommand::options() const {
+  Recipe recipe;
+  if (!name.ends_with(".toml") && std::filesystem::exists(name)) {
+    recipe.model = ModelFile::open(name).options;
+  } else {
+    recipe = load_recipe(name);
+  }
+  for (const std::string& change : changes) set_option(recipe, change);
+  validate(recipe);
+  return recipe.model;
+}
+
+const EncoderClassifierOptions* encoder_of(const ModelOptions& options) {
+  if (const auto* classifier = std::get_if<ClassifierOptions>(&options.model)) return classifier;
+  if (const auto* matcher = std::get_if<MatcherOptions>(&options.model)) return matcher;
+  return nullptr;
+}
+
+void InspectCommand::run() {
+  const ModelOptions model_options = options();
+  const EncoderClassifierOptions* encoder = encoder_of(model_options);
+  nlohmann::ordered_json report = {{"name", name}};
+  report["options"] = options_to_json(model_options);
+  report["parameters"] = nullptr;
+
+  models::ParameterCount count;
+  if (encoder != nullptr) {
+    count = models::count_parameters(*models::make_model(model_options));
+    report["parameters"] = count.total;
+    for (const auto& [part, parameters] : count.parts) report["parts"][part] = parameters;
+  }
+  const int64_t tokens = length > 0 ? length : encoder != nullptr ? encoder->block.max_positions : 0;
+  double memory = 0.0, multiply_adds = 0.0;
+  if (encoder != nullptr) {
+    memory = models::activation_bytes(*encoder, tokens, batch);
+    multiply_adds =
+        static_cast<double>(encoder->layers) * models::block_multiply_adds(encoder->block, tokens);
+    report["length"] = tokens;
+    report["batch"] = batch;
+    report["activation_bytes"] = static_cast<int64_t>(memory);
+    report["multiply_adds_per_token"] = multiply_adds;
+  }
+  if (json) {
+    std::printf("%s\n", report.dump(2).c_str());
+    return;
+  }
+
+  Table configuration({"option", "value", "meaning"});
+  for (const auto& row : option_rows(model_options)) configuration.add({row.key, row.value, row.help});
+  std::printf("%s\n%s\n", name.c_str(), configuration.plain().c_str());
+  if (encoder == nullptr) {
+    std::printf(
+        "This version knows the options of such a model but cannot build it, so it counts no parameters.\n");
+    return;
+  }
+  Table parts({"part", "parameters", "share"});
+  for (const auto& [part, parameters] : count.parts) {
+    char share[16];
+    std::snprintf(share, sizeof(share), "%.1f %%",
+                  100.0 * static_cast<double>(parameters) / static_cast<double>(count.total));
+    parts.add({part, with_thousands(parameters), share});
+  }
+  parts.add({"total", with_thousands(count.total), ""});
+  std::printf("%s\n", parts.plain().c_str());
+  std::printf("one training step at length %s, batch %s: about %s of activations, %.1f GFLOP\n",
+              with_thousands(tokens).c_str(), with_thousands(batch).c_str(),
+              human_bytes(static_cast<uint64_t>(memory)).c_str(),
+              6.0 * multiply_adds * static_cast<double>(tokens * batch) * 1e-9);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto command = std::make_shared<InspectCommand>();
+  CLI::App* sub =
+      app.add_subcommand("inspect", "configuration, parameters by part and memory of a preset or model");
+  sub->footer("presets: " + join(preset_names(), ", "));
+  sub->add_option("model", command->name, "a preset, a .toml file or a model file")->required();
+  sub->add_option("--set", command->changes,
+                  "change an option first, e.g. model.block.chunk=128; may be repeated");
+  sub->add_option("--length", command->length,
+                  "sequence length for the memory estimate (default: max_positions)")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--batch", command->batch, "sequences at once for the memory estimate")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  sub->add_flag("--json", command->json, "for programs");
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace mega::cli

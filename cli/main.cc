@@ -1,0 +1,57 @@
+// The program `mega`. Subcommands live in files of their own; here are start, versions and errors.
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "cli/commands.h"
+#include "mega/base/error.h"
+#include "mega/base/version.h"
+#include "mega/kernels/instruction_set.h"
+#include "mega/ops/runtime.h"
+
+namespace {
+
+std::string describe() {
+  return std::string("mega ") + mega::version() + "\nlibtorch         " + mega::ops::torch_version() +
+         "\nBLAS             " + mega::ops::blas().name + "\ninstruction set  " +
+         mega::kernels::instruction_set() + "\nthreads          " +
+         std::to_string(mega::ops::available_cores());
+}
+
+// Matrix products are most of the work: nobody should find out by patience that they run on the reference
+// BLAS.
+void warn_of_slow_blas() {
+  if (mega::ops::blas().optimised) return;
+  std::fprintf(stderr,
+               "warning: libtorch runs on the reference BLAS, up to 30 times slower than an optimised one.\n"
+               "         Install one: apt-get install libopenblas0-openmp\n"
+               "         (or choose it: update-alternatives --config libblas.so.3-$(uname -m)-linux-gnu)\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Mega: moving average equipped gated attention. Trains, evaluates and runs Mega models on CPUs."};
+  app.name("mega");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", describe,
+                       "versions of mega, libtorch and BLAS, instruction set, threads");
+  app.get_formatter()->column_width(38);
+  app.parse_complete_callback(warn_of_slow_blas);
+  mega::cli::add_inspect(app);
+  mega::cli::add_bench(app);
+  mega::cli::add_presets(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const mega::Error& error) {
+    std::fprintf(stderr, "mega: %s\n", error.what());
+    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mega: unexpected: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

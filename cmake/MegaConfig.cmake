@@ -1,0 +1,6 @@
+# find_package(Mega) gives Mega::mega, and below it Mega::kernels and Mega::base, which need no libtorch.
+include(CMakeFindDependencyMacro)
+find_dependency(hwy)
+find_dependency(nlohmann_json)
+include(${CMAKE_CURRENT_LIST_DIR}/torch.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/MegaTargets.cmake)

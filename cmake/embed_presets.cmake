@@ -1,0 +1,11 @@
+# Writes presets/*.toml into a C++ table of raw strings.
+file(GLOB presets ${FOLDER}/*.toml)
+list(SORT presets)
+set(text "#include \"mega/config/presets.h\"\n\nnamespace mega::internal {\n\nconst std::vector<EmbeddedPreset>& embedded_presets() {\n  static const std::vector<EmbeddedPreset> table = {\n")
+foreach(preset IN LISTS presets)
+  get_filename_component(name ${preset} NAME_WE)
+  file(READ ${preset} content)
+  string(APPEND text "      {\"${name}\", R\"toml(${content})toml\"},\n")
+endforeach()
+string(APPEND text "  };\n  return table;\n}\n\n}  // namespace mega::internal\n")
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,31 @@
+// How the library says that something went wrong.
+//
+// A message says what was wrong, where, what was expected and what to do. It is built only when needed:
+//   require(length > 0, path, ":", line, ": an empty sequence; remove the line");
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+
+namespace mega {
+
+// The one exception the library throws for what a user or a file did wrong.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  std::ostringstream message;
+  (message << ... << parts);
+  throw Error(message.str());
+}
+
+template <class... Parts>
+void require(bool ok, const Parts&... parts) {
+  if (!ok) [[unlikely]]
+    fail(parts...);
+}
+
+}  // namespace mega

@@ -1,0 +1,41 @@
+#include "mega/base/json.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "mega/base/error.h"
+#include "mega/base/text.h"
+
+namespace mega {
+
+nlohmann::json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits) {
+  using Event = nlohmann::json::parse_event_t;
+  std::vector<std::unordered_set<std::string>> open_objects;
+  size_t values = 0;
+
+  // The library keeps the last of two equal keys without a word; a file that says two things is refused.
+  const auto check = [&](int depth, Event event, nlohmann::json& parsed) {
+    require(depth <= limits.depth, where, ": JSON nested deeper than ", limits.depth, " levels");
+    if (event == Event::object_start) open_objects.emplace_back();
+    if (event == Event::object_end) open_objects.pop_back();
+    if (event == Event::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      require(open_objects.back().insert(key).second, where, ": key ", in_quotes(key), " appears twice");
+    }
+    require(++values <= limits.values, where, ": JSON with more than ", limits.values, " parts");
+    return true;
+  };
+
+  try {
+    return nlohmann::json::parse(text.begin(), text.end(), check);
+  } catch (const nlohmann::json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..." - the bracket helps nobody.
+    std::string_view message = error.what();
+    if (const size_t end = message.find("] "); end != std::string_view::npos) message.remove_prefix(end + 2);
+    fail(where, ": not valid JSON: ", message.substr(0, 300));
+  }
+}
+
+}  // namespace mega

@@ -1,0 +1,37 @@
+// Small things about text: what error messages, tables and progress lines are made of.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mega {
+
+std::string join(std::span<const std::string> parts, std::string_view separator);
+
+// Always gives at least one part: "" is {""}, "a,,b" is {"a", "", "b"}.
+std::vector<std::string> split(std::string_view text, char separator);
+
+std::string_view trim(std::string_view text);
+
+// The text in double quotes, fit for one line of a message: control characters escaped, long text cut.
+std::string in_quotes(std::string_view text);
+
+// The known name a user probably meant, or "" when none is close.
+std::string nearest(std::string_view name, std::span<const std::string> known);
+
+// 252237824 -> "252,237,824".
+std::string with_thousands(int64_t number);
+
+// 1536 -> "1.5 KiB".
+std::string human_bytes(uint64_t bytes);
+
+// 0.0042 -> "4.2 ms", 75 -> "1 min 15 s", 8100 -> "2 h 15 min".
+std::string human_seconds(double seconds);
+
+// Columns the text takes in a terminal: UTF-8, combining marks take none, East Asian wide and emoji two.
+int64_t display_width(std::string_view text);
+
+}  // namespace mega

@@ -1,0 +1,179 @@
+// What a model is: one struct per kind of model, and the variant that holds one of them. A model file
+// carries exactly this, and a preset begins with it.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "mega/base/options.h"
+#include "mega/config/layer_options.h"
+
+namespace mega {
+
+// What a sequence is made of: token numbers with an embedding, or real numbers (grey values of pixels,
+// samples of sound), each of which becomes x * weight + bias.
+enum class InputKind { tokens, pixels, samples };
+
+// What stands for the whole sequence: the mean over its positions, or its first one.
+enum class Pooling { mean, cls };
+
+template <>
+struct EnumNames<InputKind> {
+  static constexpr auto names = enum_table<InputKind>(
+      {{InputKind::tokens, "tokens"}, {InputKind::pixels, "pixels"}, {InputKind::samples, "samples"}});
+};
+template <>
+struct EnumNames<Pooling> {
+  static constexpr auto names = enum_table<Pooling>({{Pooling::mean, "mean"}, {Pooling::cls, "cls"}});
+};
+
+inline constexpr Range kVocabulary{1, 1 << 30};
+inline constexpr Range kLayers{1, 1000};
+inline constexpr Range kClasses{1, 1 << 20};
+
+// A block for models that predict what comes next.
+inline BlockOptions causal_block() {
+  BlockOptions block;
+  block.causal = true;
+  block.ema.bidirectional = false;
+  return block;
+}
+
+// An encoder with a classifier on top: what a classifier of one sequence and a matcher of two have in common.
+struct EncoderClassifierOptions {
+  InputKind input = InputKind::tokens;
+  int64_t vocabulary = 264;
+  int64_t classes = 2;
+  int64_t layers = 4;
+  int64_t head = 256;
+  Pooling pooling = Pooling::mean;
+  bool normalize_embedding = false;
+  BlockOptions block;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("input", self.input, "what a sequence is made of");
+    v.field("vocabulary", self.vocabulary, "number of token types, with input = tokens", kVocabulary);
+    v.field("classes", self.classes, "number of classes", kClasses);
+    v.field("layers", self.layers, "number of blocks", kLayers);
+    v.field("head", self.head, "width of the classifier's hidden layer", kWidth);
+    v.field("pooling", self.pooling, "what stands for the whole sequence");
+    v.field("normalize_embedding", self.normalize_embedding,
+            "norm after the embedding; needs postnorm blocks");
+    v.nested("block", self.block, "each block");
+  }
+};
+
+struct ClassifierOptions : EncoderClassifierOptions {
+  static constexpr const char* kind = "classifier";
+};
+
+// Two documents through the same encoder; the head sees both, one after the other.
+struct MatcherOptions : EncoderClassifierOptions {
+  static constexpr const char* kind = "matcher";
+};
+
+struct LanguageModelOptions {
+  static constexpr const char* kind = "language";
+  int64_t vocabulary = 256;
+  int64_t layers = 12;
+  int64_t embedding_width = 0;
+  std::vector<int64_t> cutoffs;
+  int64_t band_factor = 4;
+  double adaptive_dropout = 0.0;
+  bool tie_output = true;
+  bool tie_projections = true;
+  bool scale_embedding = true;
+  bool normalize_embedding = false;
+  bool affine_final_norm = true;
+  BlockOptions block = causal_block();
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("vocabulary", self.vocabulary, "number of token types", kVocabulary);
+    v.field("layers", self.layers, "number of blocks", kLayers);
+    v.field("embedding_width", self.embedding_width,
+            "width of embeddings, projected to block.width; 0: the same", Range{0, 1 << 20});
+    v.field("cutoffs", self.cutoffs,
+            "adaptive embedding and softmax: where each band of rarer tokens begins; empty: none",
+            kVocabulary);
+    v.field("band_factor", self.band_factor,
+            "each band's embeddings are this much narrower than the one before", Range{1, 64});
+    v.field("adaptive_dropout", self.adaptive_dropout, "inside the adaptive softmax", kProbability);
+    v.field("tie_output", self.tie_output, "the output layer uses the embeddings");
+    v.field("tie_projections", self.tie_projections, "the adaptive softmax uses the embedding's projections");
+    v.field("scale_embedding", self.scale_embedding, "multiply embeddings by sqrt(D)");
+    v.field("normalize_embedding", self.normalize_embedding,
+            "norm after the embedding; needs postnorm blocks");
+    v.field("affine_final_norm", self.affine_final_norm, "learned scale and shift in the final norm");
+    v.nested("block", self.block, "each block");
+  }
+};
+
+struct TranslatorOptions {
+  static constexpr const char* kind = "translator";
+  int64_t vocabulary = 32768;
+  int64_t encoder_layers = 6;
+  int64_t decoder_layers = 6;
+  bool share_embeddings = true;
+  bool tie_output = true;
+  bool scale_embedding = true;
+  bool normalize_embedding = false;
+  BlockOptions block;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("vocabulary", self.vocabulary, "number of token types, for both languages together", kVocabulary);
+    v.field("encoder_layers", self.encoder_layers, "number of blocks that read the source", kLayers);
+    v.field("decoder_layers", self.decoder_layers, "number of blocks that write the target", kLayers);
+    v.field("share_embeddings", self.share_embeddings, "source and target have the same embeddings");
+    v.field("tie_output", self.tie_output, "the output layer uses the target's embeddings");
+    v.field("scale_embedding", self.scale_embedding, "multiply embeddings by sqrt(D)");
+    v.field("normalize_embedding", self.normalize_embedding,
+            "norm after the embedding; needs postnorm blocks");
+    v.nested("block", self.block, "each encoder block; the decoder's are the same, but causal");
+  }
+};
+
+// The decoder's block: the encoder's, seeing only the past.
+BlockOptions decoder_block(const TranslatorOptions& options);
+
+// An image as a sequence of square patches.
+struct ImageClassifierOptions {
+  static constexpr const char* kind = "image";
+  int64_t image = 224;
+  int64_t patch = 16;
+  int64_t channels = 3;
+  int64_t classes = 1000;
+  int64_t layers = 12;
+  Pooling pooling = Pooling::mean;
+  BlockOptions block;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("image", self.image, "height and width of the image in pixels", Range{1, 1 << 16});
+    v.field("patch", self.patch, "height and width of a patch in pixels", Range{1, 1 << 16});
+    v.field("channels", self.channels, "colours of a pixel", Range{1, 1024});
+    v.field("classes", self.classes, "number of classes", kClasses);
+    v.field("layers", self.layers, "number of blocks", kLayers);
+    v.field("pooling", self.pooling, "what stands for the whole image");
+    v.nested("block", self.block, "each block");
+  }
+};
+
+struct ModelOptions {
+  std::variant<ClassifierOptions, MatcherOptions, LanguageModelOptions, TranslatorOptions,
+               ImageClassifierOptions>
+      model;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.variant("kind", self.model, "what the model does");
+  }
+};
+
+// Throws where a number is out of range or fields do not fit each other; says which and what to do.
+void validate(const ModelOptions& options);
+
+}  // namespace mega

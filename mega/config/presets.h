@@ -1,0 +1,49 @@
+// Recipes: a model and how it is trained, as one TOML file. The presets are recipes that travel inside the
+// program, one per row of the paper's tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mega/base/options.h"
+#include "mega/config/model_options.h"
+#include "mega/config/train_options.h"
+
+namespace mega {
+
+struct Recipe {
+  std::string description;
+  ModelOptions model;
+  TrainOptions train;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("description", self.description, "one line that says what this is");
+    v.nested("model", self.model, "the model");
+    v.nested("train", self.train, "how it is trained");
+  }
+};
+
+void validate(const Recipe& recipe);
+
+// In alphabetical order.
+std::vector<std::string> preset_names();
+
+Recipe load_preset(std::string_view name);
+
+// A preset by its name, or a file by its path, which ends in .toml.
+Recipe load_recipe(const std::string& name_or_path);
+
+namespace internal {
+
+struct EmbeddedPreset {
+  const char* name;
+  const char* text;
+};
+
+// Generated from presets/*.toml when the library is built.
+const std::vector<EmbeddedPreset>& embedded_presets();
+
+}  // namespace internal
+}  // namespace mega

@@ -1,0 +1,83 @@
+// How a model is trained: the optimiser and its schedule, as published with each preset.
+#pragma once
+
+#include <cstdint>
+
+#include "mega/base/options.h"
+#include "mega/config/layer_options.h"
+
+namespace mega {
+
+// How the learning rate goes down after the warm-up.
+enum class Schedule { linear, inverse_sqrt, cosine, constant };
+
+// What a batch counts.
+enum class BatchUnit { examples, tokens };
+
+template <>
+struct EnumNames<Schedule> {
+  static constexpr auto names = enum_table<Schedule>({{Schedule::linear, "linear"},
+                                                      {Schedule::inverse_sqrt, "inverse_sqrt"},
+                                                      {Schedule::cosine, "cosine"},
+                                                      {Schedule::constant, "constant"}});
+};
+template <>
+struct EnumNames<BatchUnit> {
+  static constexpr auto names =
+      enum_table<BatchUnit>({{BatchUnit::examples, "examples"}, {BatchUnit::tokens, "tokens"}});
+};
+
+inline constexpr Range kLearningRate{0, 1e3};
+inline constexpr Range kUpdates{0, 1e12};
+
+// AdamW with decoupled weight decay on every parameter, as released.
+struct TrainOptions {
+  double learning_rate = 1e-3;
+  double initial_learning_rate = 1e-7;
+  double final_learning_rate = 0.0;
+  Schedule schedule = Schedule::linear;
+  int64_t warmup = 0;
+  double warmup_power = 1.0;
+  int64_t updates = 10000;
+  int64_t batch = 32;
+  BatchUnit batch_unit = BatchUnit::examples;
+  int64_t accumulation = 1;
+  double beta1 = 0.9;
+  double beta2 = 0.98;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;
+  double clip = 1.0;
+  double label_smoothing = 0.0;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("learning_rate", self.learning_rate, "the highest learning rate, reached after the warm-up",
+            kLearningRate);
+    v.field("initial_learning_rate", self.initial_learning_rate, "learning rate of the first update",
+            kLearningRate);
+    v.field("final_learning_rate", self.final_learning_rate, "learning rate at the end of the schedule",
+            kLearningRate);
+    v.field("schedule", self.schedule, "how the learning rate goes down after the warm-up");
+    v.field("warmup", self.warmup, "updates until the highest learning rate", kUpdates);
+    v.field("warmup_power", self.warmup_power, "1 warms up in a straight line, 2 in a parabola",
+            Range{0.1, 10});
+    v.field("updates", self.updates, "updates in all", kUpdates);
+    v.field("batch", self.batch, "examples or tokens that go through the model at once", Range{1, 1e9});
+    v.field("batch_unit", self.batch_unit, "what `batch` counts");
+    v.field("accumulation", self.accumulation, "batches whose gradients are added up for one update",
+            Range{1, 1e6});
+    v.field("beta1", self.beta1, "Adam's memory of gradients", kProbability);
+    v.field("beta2", self.beta2, "Adam's memory of squared gradients", kProbability);
+    v.field("epsilon", self.epsilon, "added to Adam's denominator", Range{0, 1});
+    v.field("weight_decay", self.weight_decay, "decay per unit of learning rate, on every parameter",
+            Range{0, 100});
+    v.field("clip", self.clip, "largest norm of the gradient; 0 does not clip", Range{0, 1e9});
+    v.field("label_smoothing", self.label_smoothing, "share of the target spread over all classes",
+            kProbability);
+  }
+};
+
+// Throws where fields do not fit each other.
+void validate(const TrainOptions& options);
+
+}  // namespace mega

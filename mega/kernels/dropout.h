@@ -1,0 +1,33 @@
+// Dropout as a function of (seed, row, column): nothing is stored for the backward pass, any form and any
+// number of threads sees the same mask.
+#pragma once
+
+#include <cstdint>
+
+namespace mega::kernels {
+
+struct Dropout {
+  float rate = 0.0f;
+  uint64_t seed = 0;
+
+  bool active() const { return rate > 0.0f; }
+  // What a kept value is multiplied with.
+  float factor() const { return rate < 1.0f ? 1.0f / (1.0f - rate) : 0.0f; }
+};
+
+// The key of one row's stream of random bits.
+inline uint32_t dropout_row_key(const Dropout& dropout, uint64_t row) {
+  uint64_t x = dropout.seed + 0x9E3779B97F4A7C15u * (row + 1);
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return static_cast<uint32_t>((x ^ (x >> 31)) >> 32);
+}
+
+// y = x * mask / (1 - rate) for rows [begin, end) of a (rows, columns) matrix; y may be x.
+void dropout_rows(const Dropout& dropout, const float* x, float* y, int64_t begin, int64_t end,
+                  int64_t columns);
+
+// The mask itself, already divided by (1 - rate).
+void dropout_mask_rows(const Dropout& dropout, float* mask, int64_t begin, int64_t end, int64_t columns);
+
+}  // namespace mega::kernels

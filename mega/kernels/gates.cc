@@ -1,0 +1,217 @@
+#include "mega/kernels/gates.h"
+
+#include "mega/kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mega/kernels/gates.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "mega/kernels/dropout-inl.h"
+#include "mega/kernels/elementwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mega::kernels::HWY_NAMESPACE {
+
+// Calls body with dropout on or off as a compile-time constant.
+template <class Body>
+HWY_INLINE void WithDropout(const Dropout& dropout, const Body& body) {
+  return dropout.active() ? body(std::true_type()) : body(std::false_type());
+}
+
+void ActivateRows(Activation activation, const Dropout& dropout, ConstRows x, Rows y, int64_t begin, int64_t end,
+                  int64_t columns) {
+  const Floats d;
+  WithActivation(activation, [&](auto kind) HWY_ATTR {
+    WithDropout(dropout, [&](auto drop) HWY_ATTR {
+      for (int64_t row = begin; row < end; ++row) {
+        const DropoutRow<Floats> mask(d, dropout, static_cast<uint64_t>(row));
+        ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+          Vector value = Activate<kind()>(view.Load(x[row] + c)).value;
+          if constexpr (drop()) value = hn::Mul(value, mask.Factor(d, c));
+          view.Store(value, y[row] + c);
+        });
+      }
+    });
+  });
+}
+
+void ActivateBackwardRows(Activation activation, const Dropout& dropout, ConstRows x, ConstRows dy, Rows dx,
+                          int64_t begin, int64_t end, int64_t columns) {
+  const Floats d;
+  WithActivation(activation, [&](auto kind) HWY_ATTR {
+    WithDropout(dropout, [&](auto drop) HWY_ATTR {
+      for (int64_t row = begin; row < end; ++row) {
+        const DropoutRow<Floats> mask(d, dropout, static_cast<uint64_t>(row));
+        ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+          Vector gradient = hn::Mul(view.Load(dy[row] + c), Activate<kind()>(view.Load(x[row] + c)).slope);
+          if constexpr (drop()) gradient = hn::Mul(gradient, mask.Factor(d, c));
+          view.Store(gradient, dx[row] + c);
+        });
+      }
+    });
+  });
+}
+
+void GateRows(ConstRows a, ConstRows b, Rows y, int64_t begin, int64_t end, int64_t columns) {
+  for (int64_t row = begin; row < end; ++row) {
+    ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+      const Vector silu = Activate<Activation::silu>(view.Load(b[row] + c)).value;
+      view.Store(hn::Mul(view.Load(a[row] + c), silu), y[row] + c);
+    });
+  }
+}
+
+void GateBackwardRows(ConstRows a, ConstRows b, ConstRows dy, Rows da, Rows db, int64_t begin, int64_t end,
+                      int64_t columns) {
+  for (int64_t row = begin; row < end; ++row) {
+    ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+      const ValueAndSlope silu = Activate<Activation::silu>(view.Load(b[row] + c));
+      const Vector gradient = view.Load(dy[row] + c);
+      const Vector other = hn::Mul(gradient, view.Load(a[row] + c));
+      view.Store(hn::Mul(gradient, silu.value), da[row] + c);
+      view.Store(hn::Mul(other, silu.slope), db[row] + c);
+    });
+  }
+}
+
+void ShareRows(ConstRows x, const float* gamma, const float* beta, Rows q, Rows k, int64_t begin, int64_t end,
+               int64_t columns) {
+  for (int64_t row = begin; row < end; ++row) {
+    ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+      const Vector z = Activate<Activation::silu>(view.Load(x[row] + c)).value;
+      view.Store(hn::MulAdd(z, view.Load(gamma + c), view.Load(beta + c)), q[row] + c);
+      view.Store(hn::MulAdd(z, view.Load(gamma + columns + c), view.Load(beta + columns + c)), k[row] + c);
+    });
+  }
+}
+
+void ShareBackwardRows(ConstRows x, const float* gamma, ConstRows dq, ConstRows dk, Rows dx, float* dgamma,
+                       float* dbeta, int64_t begin, int64_t end, int64_t columns) {
+  const Floats d;
+  // Columns outside, rows inside: the four sums stay in registers.
+  ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+    const Vector gamma_q = view.Load(gamma + c), gamma_k = view.Load(gamma + columns + c);
+    Vector scale_q = hn::Zero(d), scale_k = hn::Zero(d), shift_q = hn::Zero(d), shift_k = hn::Zero(d);
+    for (int64_t row = begin; row < end; ++row) {
+      const ValueAndSlope z = Activate<Activation::silu>(view.Load(x[row] + c));
+      const Vector to_q = view.Load(dq[row] + c), to_k = view.Load(dk[row] + c);
+      scale_q = hn::MulAdd(to_q, z.value, scale_q);
+      scale_k = hn::MulAdd(to_k, z.value, scale_k);
+      shift_q = hn::Add(shift_q, to_q);
+      shift_k = hn::Add(shift_k, to_k);
+      const Vector dz = hn::MulAdd(to_q, gamma_q, hn::Mul(to_k, gamma_k));
+      view.Store(hn::Mul(dz, z.slope), dx[row] + c);
+    }
+    view.Store(hn::Add(view.Load(dgamma + c), scale_q), dgamma + c);
+    view.Store(hn::Add(view.Load(dgamma + columns + c), scale_k), dgamma + columns + c);
+    view.Store(hn::Add(view.Load(dbeta + c), shift_q), dbeta + c);
+    view.Store(hn::Add(view.Load(dbeta + columns + c), shift_k), dbeta + columns + c);
+  });
+}
+
+void OutputGateRows(const OutputGate& gate, Rows y, int64_t begin, int64_t end, int64_t columns) {
+  const Floats d;
+  WithActivation(gate.activation, [&](auto kind) HWY_ATTR {
+    WithDropout(gate.dropout, [&](auto drop) HWY_ATTR {
+      for (int64_t row = begin; row < end; ++row) {
+        const DropoutRow<Floats> mask(d, gate.dropout, static_cast<uint64_t>(row));
+        ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+          const Vector update = Sigmoid(d, view.Load(gate.update[row] + c));
+          const Vector residual = view.Load(gate.residual[row] + c);
+          Vector candidate = Activate<kind()>(view.Load(gate.candidate[row] + c)).value;
+          if constexpr (drop()) candidate = hn::Mul(candidate, mask.Factor(d, c));
+          view.Store(hn::MulAdd(update, hn::Sub(candidate, residual), residual), y[row] + c);
+        });
+      }
+    });
+  });
+}
+
+void OutputGateBackwardRows(const OutputGate& gate, ConstRows dy, Rows dupdate, Rows dcandidate, Rows dresidual,
+                            int64_t begin, int64_t end, int64_t columns) {
+  const Floats d;
+  WithActivation(gate.activation, [&](auto kind) HWY_ATTR {
+    WithDropout(gate.dropout, [&](auto drop) HWY_ATTR {
+      for (int64_t row = begin; row < end; ++row) {
+        const DropoutRow<Floats> mask(d, gate.dropout, static_cast<uint64_t>(row));
+        ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+          const ValueAndSlope update = Activate<Activation::sigmoid>(view.Load(gate.update[row] + c));
+          ValueAndSlope candidate = Activate<kind()>(view.Load(gate.candidate[row] + c));
+          if constexpr (drop()) {
+            const Vector factor = mask.Factor(d, c);
+            candidate = {hn::Mul(candidate.value, factor), hn::Mul(candidate.slope, factor)};
+          }
+          const Vector gradient = view.Load(dy[row] + c);
+          const Vector opened = hn::Mul(gradient, update.value);
+          const Vector change = hn::Sub(candidate.value, view.Load(gate.residual[row] + c));
+          view.Store(hn::Mul(gradient, hn::Mul(update.slope, change)), dupdate[row] + c);
+          view.Store(hn::Mul(opened, candidate.slope), dcandidate[row] + c);
+          view.Store(hn::Sub(gradient, opened), dresidual[row] + c);
+        });
+      }
+    });
+  });
+}
+
+void ColumnSums(ConstRows x, float* sums, int64_t begin, int64_t end, int64_t columns) {
+  for (int64_t row = begin; row < end; ++row) {
+    ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+      view.Store(hn::Add(view.Load(sums + c), view.Load(x[row] + c)), sums + c);
+    });
+  }
+}
+
+}  // namespace mega::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mega::kernels {
+
+HWY_EXPORT(ActivateRows);
+HWY_EXPORT(ActivateBackwardRows);
+HWY_EXPORT(GateRows);
+HWY_EXPORT(GateBackwardRows);
+HWY_EXPORT(ShareRows);
+HWY_EXPORT(ShareBackwardRows);
+HWY_EXPORT(OutputGateRows);
+HWY_EXPORT(OutputGateBackwardRows);
+HWY_EXPORT(ColumnSums);
+
+void activate(Activation activation, const Dropout& dropout, ConstRows x, Rows y, int64_t begin, int64_t end,
+              int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(ActivateRows)(activation, dropout, x, y, begin, end, columns);
+}
+void activate_backward(Activation activation, const Dropout& dropout, ConstRows x, ConstRows dy, Rows dx,
+                       int64_t begin, int64_t end, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(ActivateBackwardRows)(activation, dropout, x, dy, dx, begin, end, columns);
+}
+void gate(ConstRows a, ConstRows b, Rows y, int64_t begin, int64_t end, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(GateRows)(a, b, y, begin, end, columns);
+}
+void gate_backward(ConstRows a, ConstRows b, ConstRows dy, Rows da, Rows db, int64_t begin, int64_t end,
+                   int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(GateBackwardRows)(a, b, dy, da, db, begin, end, columns);
+}
+void share(ConstRows x, const float* gamma, const float* beta, Rows q, Rows k, int64_t begin, int64_t end,
+           int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(ShareRows)(x, gamma, beta, q, k, begin, end, columns);
+}
+void share_backward(ConstRows x, const float* gamma, ConstRows dq, ConstRows dk, Rows dx, float* dgamma,
+                    float* dbeta, int64_t begin, int64_t end, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(ShareBackwardRows)(x, gamma, dq, dk, dx, dgamma, dbeta, begin, end, columns);
+}
+void output_gate(const OutputGate& gate, Rows y, int64_t begin, int64_t end, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(OutputGateRows)(gate, y, begin, end, columns);
+}
+void output_gate_backward(const OutputGate& gate, ConstRows dy, Rows dupdate, Rows dcandidate, Rows dresidual,
+                          int64_t begin, int64_t end, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(OutputGateBackwardRows)
+  (gate, dy, dupdate, dcandidate, dresidual, begin, end, columns);
+}
+void add_column_sums(ConstRows x, float* sums, int64_t begin, int64_t end, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(ColumnSums)(x, sums, begin, end, columns);
+}
+
+}  // namespace mega::kernels
+#endif

@@ -1,0 +1,58 @@
+// Elementary functions of a vector, accurate to float rounding. Included once per instruction set.
+#if defined(MEGA_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MEGA_KERNELS_MATH_INL_H_
+#undef MEGA_KERNELS_MATH_INL_H_
+#else
+#define MEGA_KERNELS_MATH_INL_H_
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace mega::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A polynomial by Horner's rule, lowest coefficient first.
+template <class D, size_t kCount, class V = hn::Vec<D>>
+HWY_INLINE V Polynomial(D d, V x, const float (&coefficients)[kCount]) {
+  V sum = hn::Set(d, coefficients[kCount - 1]);
+  for (size_t i = kCount - 1; i-- > 0;) sum = hn::MulAdd(sum, x, hn::Set(d, coefficients[i]));
+  return sum;
+}
+
+// exp(x), 0 far below and never infinite above: callers pass what they have already bounded from above. NaN
+// stays NaN, so that a broken parameter shows in the output.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V BoundedExp(D d, V x) {
+  const V bounded = hn::Min(hn::Max(x, hn::Set(d, -87.0f)), hn::Set(d, 88.0f));
+  const V result = hn::IfThenElseZero(hn::Ge(x, hn::Set(d, -87.0f)), hn::Exp(d, bounded));
+  return hn::IfThenElse(hn::IsNaN(x), x, result);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Sigmoid(D d, V x) {
+  const V one = hn::Set(d, 1.0f);
+  return hn::Div(one, hn::Add(one, BoundedExp(d, hn::Neg(x))));
+}
+
+// erf(x), given e = exp(-x^2). Near zero x * P(x^2); further out 1 - e * t * P(t) with t = 1 / (1 + |x| / 2),
+// polynomials interpolating at Chebyshev nodes.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ErfWithExp(D d, V x, V e) {
+  static constexpr float kNear[] = {1.128379166e+00f,  -3.761262667e-01f, 1.128359472e-01f, -2.685421202e-02f,
+                                    5.189087439e-03f,  -8.016864412e-04f, 7.875875453e-05f};
+  static constexpr float kFar[] = {2.820825730e-01f,  2.824241254e-01f, 2.430254960e-01f,
+                                   2.010129269e-01f,  -1.475901821e-02f, 2.423289441e-01f,
+                                   -4.306684192e-01f, 2.385862929e-01f, -4.387202908e-02f};
+  const V one = hn::Set(d, 1.0f);
+  const V size = hn::Abs(x);
+  const V near = hn::Mul(x, Polynomial(d, hn::Min(hn::Mul(x, x), one), kNear));
+  const V t = hn::Div(one, hn::MulAdd(hn::Set(d, 0.5f), size, one));
+  const V far = hn::CopySign(hn::NegMulAdd(e, hn::Mul(t, Polynomial(d, t, kFar)), one), x);
+  return hn::IfThenElse(hn::Lt(size, one), near, far);
+}
+
+}  // namespace mega::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

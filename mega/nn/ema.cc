@@ -1,0 +1,80 @@
+#include "mega/nn/ema.h"
+
+#include <cmath>
+
+#include "mega/base/error.h"
+
+namespace mega::nn {
+
+using torch::Tensor;
+
+namespace {
+
+EmaOptions checked(EmaOptions options) {
+  require(options.dimension >= 0, "the EMA's dimension must not be negative, but is ", options.dimension);
+  if (options.kind != EmaKind::multidimensional) options.dimension = std::min<int64_t>(options.dimension, 1);
+  return options;
+}
+
+}  // namespace
+
+EmaImpl::EmaImpl(int64_t width, const EmaOptions& options) : width_(width), options_(checked(options)) {
+  const int64_t rows = options_.bidirectional ? 2 * width : width, n = options_.dimension;
+  if (n == 0) return;
+  delta = register_parameter("delta", torch::empty({rows, n, 1}));
+  if (options_.kind != EmaKind::plain) alpha = register_parameter("alpha", torch::empty({rows, n, 1}));
+  if (options_.kind == EmaKind::multidimensional) {
+    beta = register_parameter("beta", torch::empty({rows, n, 1}));
+    gamma = register_parameter("gamma", torch::empty({rows, n}));
+  }
+  if (options_.skip) omega = register_parameter("omega", torch::empty({width}));
+  reset_parameters();
+}
+
+void EmaImpl::reset_parameters() {
+  const torch::NoGradGuard no_grad;
+  for (const Tensor& logit : {delta, alpha})
+    if (logit.defined()) logit.normal_(0.0, 0.2);
+  if (beta.defined()) {  // alternating signs, so that the averages of a channel begin apart
+    beta.normal_(0.0, 0.02).add_(1.0);
+    beta.slice(1, 1, c10::nullopt, 2).sub_(2.0);
+  }
+  for (const Tensor& weight : {gamma, omega})
+    if (weight.defined()) weight.normal_(0.0, 1.0);
+}
+
+// p = sigma(delta), q = 1 - p sigma(alpha): equation 5, and 2 and 3 with what they leave out. The released
+// implementation divides eta by sqrt(N).
+ops::EmaCoefficients EmaImpl::coefficients() const {
+  const Tensor p = torch::sigmoid(delta).squeeze(-1);
+  if (options_.kind == EmaKind::plain) return {1 - p, p, torch::ones_like(p)};
+  const Tensor q = 1 - p * torch::sigmoid(alpha).squeeze(-1);
+  if (options_.kind == EmaKind::damped) return {q, p, torch::ones_like(p)};
+  const double scale = options_.scaled ? 1.0 / std::sqrt(static_cast<double>(options_.dimension)) : 1.0;
+  return {q, p * beta.squeeze(-1), gamma * scale};
+}
+
+Tensor EmaImpl::forward(const Tensor& x, const Tensor& mask, Tensor* state) {
+  if (options_.dimension == 0) return x;
+  require(x.dim() == 3 && x.size(2) == width_, "an EMA of width ", width_, " takes (batch, length, ", width_,
+          "), not ", x.sizes());
+  ops::EmaSettings settings;
+  settings.bidirectional = options_.bidirectional;
+  settings.truncation = options_.truncation;
+  settings.activated = options_.activated;
+  return ops::ema(x, coefficients(), omega, mask, settings, state);
+}
+
+Tensor EmaImpl::initial_state(int64_t batch) const {
+  const auto options = delta.defined() ? delta.options().requires_grad(false) : torch::TensorOptions();
+  return torch::zeros({batch, width_, options_.dimension}, options);
+}
+
+void EmaImpl::pretty_print(std::ostream& stream) const {
+  stream << "mega::nn::Ema(D=" << width_ << ", N=" << options_.dimension << ", " << to_string(options_.kind)
+         << (options_.bidirectional ? ", bidirectional" : "");
+  if (options_.truncation > 0) stream << ", truncation=" << options_.truncation;
+  stream << ")";
+}
+
+}  // namespace mega::nn

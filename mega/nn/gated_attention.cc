@@ -1,0 +1,191 @@
+#include "mega/nn/gated_attention.h"
+
+#include "mega/base/error.h"
+#include "mega/ops/activation.h"
+#include "mega/ops/check.h"
+#include "mega/ops/form.h"
+#include "mega/ops/gated_attention.h"
+#include "mega/ops/linear.h"
+
+namespace mega::nn {
+
+using torch::Tensor;
+
+GatedAttentionImpl::GatedAttentionImpl(const BlockOptions& options) : options_(options) {
+  validate(options);
+  const int64_t d = options.width, z = options.shared, v = options.values;
+  norm = register_module("norm", SequenceNorm(d, options.norm, options.affine));
+  if (options.ema.dimension > 0) move = register_module("move", Ema(d, options.ema));
+  v_proj = register_module("v_proj", torch::nn::Linear(d, v));
+  mx_proj = register_module("mx_proj", torch::nn::Linear(d, z + v + 2 * d));
+  h_proj = register_module("h_proj", torch::nn::Linear(v, d));
+  gamma = register_parameter("gamma", torch::empty({2, z}));
+  beta = register_parameter("beta", torch::empty({2, z}));
+  const int64_t positions = options.chunk > 0 ? options.chunk : options.max_positions;
+  rel_pos_bias =
+      register_module("rel_pos_bias", make_position(options.position, z, positions, options.causal));
+  reset_parameters();
+}
+
+void GatedAttentionImpl::reset_parameters() {
+  const torch::NoGradGuard guard;
+  for (auto& linear : {v_proj, mx_proj, h_proj}) {
+    linear->weight.normal_(0.0, 0.02);
+    linear->bias.zero_();
+  }
+  gamma.normal_(0.0, 0.02);
+  beta.zero_();
+}
+
+void GatedAttentionImpl::pretty_print(std::ostream& stream) const {
+  stream << "GatedAttention(D=" << options_.width << ", Z=" << options_.shared << ", V=" << options_.values
+         << ", N=" << options_.ema.dimension << ", " << to_string(options_.attention) << ", "
+         << to_string(options_.position) << ", chunk=" << options_.chunk
+         << (options_.causal ? ", causal" : "") << ")";
+}
+
+Tensor GatedAttentionImpl::forward(const Tensor& x, const Tensor& mask, GatedAttentionState* state) {
+  ops::check_sequence("gated attention", x, options_.width, gamma);
+  ops::check_mask("gated attention", mask, x.size(0), x.size(1));
+  if (state != nullptr) {
+    require(options_.causal && !(move && options_.ema.bidirectional),
+            "a state needs a causal layer with a unidirectional EMA: what comes later must not matter");
+    require(!state->keys.defined() || state->keys.size(0) == x.size(0), "the state holds ",
+            state->position == 0 ? 0 : state->keys.size(0), " sequences, the input ", x.size(0));
+  }
+  const Tensor input = options_.prenorm ? norm->forward(x) : x;
+  const Tensor averaged = drop(average(input, mask, state), options_.dropout);  // equation 6
+  const Tensor mixed = ops::linear(averaged, mx_proj->weight, mx_proj->bias);   // of 7, 12, 13, 14
+  const Tensor values = ops::linear(input, v_proj->weight, v_proj->bias);       // of 10
+  const Tensor y =
+      can_fuse(x, state) ? fused(x, mixed, values, mask) : composed(x, mixed, values, mask, state);
+  if (state != nullptr) state->position += x.size(1);
+  return options_.prenorm ? y : norm->forward(y);
+}
+
+// Equations 7 to 15, one operation each. The gate is applied to the un-normalised input, also with prenorm.
+Tensor GatedAttentionImpl::composed(const Tensor& x, const Tensor& mixed, const Tensor& values,
+                                    const Tensor& mask, GatedAttentionState* state) {
+  const auto parts =
+      mixed.split_with_sizes({options_.width, options_.shared, options_.values, options_.width}, -1);
+  const Tensor update = ops::activate(parts[0], Activation::sigmoid);                          // equation 13
+  const Tensor shared = ops::activate(parts[1], Activation::silu);                             // 7
+  const Tensor reset = ops::activate(parts[2], Activation::silu);                              // 12
+  const Tensor q = shared * gamma[0] + beta[0];                                                // 8
+  const Tensor k = shared * gamma[1] + beta[1];                                                // 9
+  const Tensor v = drop(ops::activate(values, options_.activation), options_.hidden_dropout);  // 10
+  const Tensor attended = attend(q, k, v, mask, state);                                        // 11
+  const Tensor candidate =
+      drop(ops::activate(parts[3] + ops::linear(attended * reset, h_proj->weight, h_proj->bias),
+                         options_.activation),
+           options_.dropout);           // 14
+  return x + update * (candidate - x);  // 15
+}
+
+bool GatedAttentionImpl::can_fuse(const Tensor& x, const GatedAttentionState* state) const {
+  return ops::use_fused(x) && state == nullptr && !rel_pos_bias->changes_queries() &&
+         !options_.feature_dropout;
+}
+
+Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& mixed, const Tensor& values,
+                                 const Tensor& mask) {
+  ops::GatedAttentionSettings settings;
+  settings.attention.function = options_.attention;
+  settings.attention.causal = options_.causal;
+  settings.attention.chunk = options_.chunk;
+  settings.activation = options_.activation;
+  // Drawn in the order of the composed form, so that both drop the same.
+  settings.values = ops::draw_dropout(options_.hidden_dropout, is_training());
+  settings.attention.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
+  settings.candidate = ops::draw_dropout(options_.dropout, is_training());
+  return ops::gated_attention({x, mixed, values, gamma, beta, h_proj->weight, h_proj->bias},
+                              relative_bias(x.size(1)), mask, settings);
+}
+
+Tensor GatedAttentionImpl::average(const Tensor& x, const Tensor& mask, GatedAttentionState* state) {
+  return move ? move->forward(x, mask, state == nullptr ? nullptr : &state->ema) : x;
+}
+
+Tensor GatedAttentionImpl::drop(const Tensor& x, double rate) {
+  const auto dropout = ops::draw_dropout(rate, is_training());
+  return options_.feature_dropout ? ops::feature_dropout(x, dropout) : ops::dropout(x, dropout);
+}
+
+// The bias for a sequence of this length, of which attention sees a chunk at most.
+ops::RelativeBias GatedAttentionImpl::relative_bias(int64_t length) {
+  const int64_t reach = options_.chunk > 0 ? std::min(options_.chunk, length) : length;
+  rel_pos_bias->check_length(reach);
+  return rel_pos_bias->bias(1 - reach, options_.causal ? 0 : reach - 1);
+}
+
+namespace {
+
+Tensor slice_length(const Tensor& x, int64_t begin, int64_t end) {
+  return x.defined() ? x.slice(1, begin, end) : x;
+}
+
+Tensor append(const Tensor& earlier, const Tensor& x) {
+  return earlier.defined() ? torch::cat({earlier, x}, 1) : x;
+}
+
+}  // namespace
+
+Tensor GatedAttentionImpl::attend(Tensor q, Tensor k, const Tensor& v, const Tensor& mask,
+                                  GatedAttentionState* state) {
+  const int64_t length = q.size(1), position = state == nullptr ? 0 : state->position;
+  const bool chunked = options_.chunk > 0;
+  if (rel_pos_bias->changes_queries()) {
+    Tensor positions =
+        torch::arange(position, position + length, torch::TensorOptions(torch::kInt64)).to(q.device());
+    if (chunked) positions = positions.remainder(options_.chunk);
+    rel_pos_bias->check_length(chunked ? std::min(options_.chunk, position + length) : position + length);
+    q = rel_pos_bias->queries(q, positions);
+    k = rel_pos_bias->keys(k, positions);
+  }
+  ops::AttentionSettings settings;
+  settings.function = options_.attention;
+  settings.causal = options_.causal;
+  settings.chunk = options_.chunk;
+  settings.content = options_.shared;
+  settings.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
+  if (state == nullptr) return ops::attention(q, k, v, relative_bias(length), mask, settings);
+
+  // The stream: what completes the open chunk, then chunks of its own.
+  const int64_t open = state->keys.defined() ? state->keys.size(1) : 0;
+  const int64_t head = open == 0 ? 0 : chunked ? std::min(length, options_.chunk - open) : length;
+  Tensor padding = mask;
+  if (mask.defined() || state->padding.defined()) {
+    const auto none = [&](int64_t n) { return torch::zeros({q.size(0), n}, torch::kBool).to(q.device()); };
+    padding = torch::cat(
+        {state->padding.defined() ? state->padding : none(open), mask.defined() ? mask : none(length)}, 1);
+  }
+  const Tensor keys = append(state->keys, k), values = append(state->values, v);  // open + length
+  std::vector<Tensor> outs;
+  if (head > 0) {
+    auto first = settings;
+    first.chunk = -1;
+    first.first_position = open;
+    const int64_t reach = open + head;
+    rel_pos_bias->check_length(reach);
+    outs.push_back(ops::attention(q.slice(1, 0, head), keys.slice(1, 0, reach), values.slice(1, 0, reach),
+                                  rel_pos_bias->bias(1 - reach, 0), slice_length(padding, 0, reach), first));
+  }
+  if (head < length) {
+    const int64_t from = open + head, to = open + length;
+    auto rest = settings;
+    rest.dropout = ops::draw_dropout(options_.attention_dropout, is_training() && head > 0);
+    if (head == 0) rest.dropout = settings.dropout;
+    outs.push_back(ops::attention(q.slice(1, head), keys.slice(1, from), values.slice(1, from),
+                                  relative_bias(length - head), slice_length(padding, from, to), rest));
+  }
+  const int64_t total = open + length, still_open = chunked ? total % options_.chunk : total;
+  const auto tail = [&](const Tensor& x) {
+    return x.defined() && still_open > 0 ? x.slice(1, total - still_open) : Tensor();
+  };
+  state->keys = tail(keys);
+  state->values = tail(values);
+  state->padding = tail(padding);
+  return outs.size() == 1 ? outs[0] : torch::cat(outs, 1);
+}
+
+}  // namespace mega::nn

@@ -1,0 +1,34 @@
+#include "mega/nn/mega_block.h"
+
+#include "mega/base/error.h"
+
+namespace mega::nn {
+
+using torch::Tensor;
+
+MegaBlockImpl::MegaBlockImpl(const BlockOptions& options, bool cross_attention) : options_(options) {
+  mega_layer = register_module("mega_layer", GatedAttention(options));
+  if (cross_attention) cross_attn = register_module("cross_attn", GatedCrossAttention(options));
+  if (options.hidden > 0) nffn = register_module("nffn", FeedForward(options));
+}
+
+// Stochastic depth: in training, a block is left out as a whole now and then.
+bool MegaBlockImpl::skipped() const {
+  return is_training() && options_.layer_dropout > 0.0 &&
+         torch::rand({1}).item<double>() < options_.layer_dropout;
+}
+
+Tensor MegaBlockImpl::forward(const Tensor& x, const Tensor& mask, BlockState* state) {
+  require(!cross_attn, "this block has cross attention: it needs a source");
+  return forward(x, mask, Tensor(), Tensor(), state);
+}
+
+Tensor MegaBlockImpl::forward(const Tensor& x, const Tensor& mask, const Tensor& source,
+                              const Tensor& source_mask, BlockState* state) {
+  if (skipped()) return x;
+  Tensor y = mega_layer->forward(x, mask, state == nullptr ? nullptr : &state->attention);
+  if (cross_attn) y = cross_attn->forward(y, source, source_mask, state == nullptr ? nullptr : &state->cross);
+  return nffn ? nffn->forward(y) : y;
+}
+
+}  // namespace mega::nn

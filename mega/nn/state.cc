@@ -1,0 +1,101 @@
+#include "mega/nn/state.h"
+
+#include "mega/base/error.h"
+#include "mega/ops/tensor_file.h"
+
+namespace mega::nn {
+namespace {
+
+using torch::Tensor;
+
+constexpr const char* kFormat = "mega-state-1";
+
+// Calls visit(name, tensor) for every tensor of a state and visit(name, number) for every number.
+template <class Block, class Visit>
+void visit_block(Block& block, const std::string& prefix, const Visit& visit) {
+  visit(prefix + "ema", block.attention.ema);
+  visit(prefix + "keys", block.attention.keys);
+  visit(prefix + "values", block.attention.values);
+  visit(prefix + "padding", block.attention.padding);
+  visit(prefix + "position", block.attention.position);
+  visit(prefix + "cross.keys", block.cross.keys);
+  visit(prefix + "cross.values", block.cross.values);
+  visit(prefix + "cross.padding", block.cross.padding);
+  visit(prefix + "cross.position", block.cross.position);
+}
+
+template <class Change>
+State map_tensors(const State& state, const Change& change) {
+  State result = state;
+  for (BlockState& block : result.blocks) {
+    visit_block(block, "", [&](const std::string&, auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
+        if (value.defined()) value = change(value);
+      }
+    });
+  }
+  return result;
+}
+
+std::string prefix_of(size_t block) { return "blocks." + std::to_string(block) + "."; }
+
+}  // namespace
+
+State reorder(const State& state, const Tensor& index) {
+  require(index.dim() == 1 && index.scalar_type() == torch::kInt64,
+          "reorder: the index must be int64 (B), not ", index.sizes());
+  return map_tensors(state, [&](const Tensor& x) { return x.index_select(0, index); });
+}
+
+State detach(const State& state) {
+  return map_tensors(state, [](const Tensor& x) { return x.detach(); });
+}
+
+void save_state(const std::string& path, const State& state) {
+  ops::NamedTensors tensors;
+  Metadata metadata = {{"format", kFormat}, {"blocks", std::to_string(state.blocks.size())}};
+  for (size_t i = 0; i < state.blocks.size(); ++i) {
+    visit_block(state.blocks[i], prefix_of(i), [&](const std::string& name, const auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
+        if (value.defined()) tensors.emplace_back(name, value);
+      } else {
+        metadata[name] = std::to_string(value);
+      }
+    });
+  }
+  ops::save_tensors(path, tensors, metadata);
+}
+
+State load_state(const std::string& path) {
+  const Safetensors file = Safetensors::open(path);
+  const auto text = [&](const std::string& key) {
+    const auto found = file.metadata().find(key);
+    require(found != file.metadata().end(), path, ": not a state file: it has no `", key, "`");
+    return found->second;
+  };
+  const auto number = [&](const std::string& key) {
+    const std::string digits = text(key);
+    require(
+        !digits.empty() && digits.size() < 18 && digits.find_first_not_of("0123456789") == std::string::npos,
+        path, ": `", key, "` should be a number, it is \"", digits, "\"");
+    return std::stoll(digits);
+  };
+  require(text("format") == kFormat, path, ": a state of format \"", text("format"),
+          "\", this version reads \"", kFormat, "\"");
+  State state;
+  const int64_t blocks = number("blocks");
+  require(blocks <= 100000, path, ": a state of ", blocks, " blocks");
+  state.blocks.resize(static_cast<size_t>(blocks));
+  for (size_t i = 0; i < state.blocks.size(); ++i) {
+    visit_block(state.blocks[i], prefix_of(i), [&](const std::string& name, auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
+        if (const TensorView* view = file.find(name)) value = ops::to_tensor(*view);
+      } else {
+        value = number(name);
+      }
+    });
+  }
+  return state;
+}
+
+}  // namespace mega::nn

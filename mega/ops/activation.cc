@@ -1,0 +1,89 @@
+#include "mega/ops/activation.h"
+
+#include "mega/base/error.h"
+#include "mega/kernels/gates.h"
+#include "mega/ops/dropout.h"
+#include "mega/ops/form.h"
+#include "mega/ops/parallel.h"
+#include "mega/ops/saved.h"
+
+namespace mega::ops {
+namespace {
+
+using kernels::ConstRows;
+using kernels::Rows;
+using torch::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Activate : torch::autograd::Function<Activate> {
+  static Tensor forward(AutogradContext* context, const Tensor& x, Activation activation, Dropout dropout) {
+    const Tensor input = x.contiguous();
+    // Dropout alone needs nothing of its input for the backward pass.
+    if (activation != Activation::identity) context->save_for_backward({input});
+    save(context, std::make_pair(activation, dropout));
+    Tensor y = torch::empty_like(input);
+    const int64_t columns = input.size(-1);
+    const ConstRows from{input.data_ptr<float>(), columns};
+    const Rows to{y.data_ptr<float>(), columns};
+    parallel_rows(columns == 0 ? 0 : input.numel() / columns, columns, [&](int64_t begin, int64_t end) {
+      kernels::activate(activation, dropout, from, to, begin, end, columns);
+    });
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto settings = saved<std::pair<Activation, Dropout>>(context);
+    const Activation activation = settings.first;
+    const Tensor dy = gradients[0].contiguous();
+    const Tensor x = activation == Activation::identity ? dy : context->get_saved_variables()[0];
+    Tensor dx = torch::empty_like(dy);
+    const int64_t columns = dy.size(-1);
+    const ConstRows input{x.data_ptr<float>(), columns}, from{dy.data_ptr<float>(), columns};
+    const Rows to{dx.data_ptr<float>(), columns};
+    parallel_rows(columns == 0 ? 0 : dy.numel() / columns, columns, [&](int64_t begin, int64_t end) {
+      kernels::activate_backward(activation, settings.second, input, from, to, begin, end, columns);
+    });
+    return {dx, Tensor(), Tensor()};
+  }
+};
+
+Tensor reference(const Tensor& x, Activation activation) {
+  switch (activation) {
+    case Activation::identity:
+      return x;
+    case Activation::silu:
+      return x * torch::sigmoid(x);
+    case Activation::gelu:
+      return 0.5 * x * (1 + torch::erf(x * M_SQRT1_2));
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + torch::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+    case Activation::relu:
+      return torch::relu(x);
+    case Activation::relu2:
+      return relu2(x);
+    case Activation::sigmoid:
+      return torch::sigmoid(x);
+  }
+  fail("unknown activation");
+}
+
+}  // namespace
+
+Tensor activate(const Tensor& x, Activation activation, const Dropout& dropout) {
+  if (use_fused(x)) return Activate::apply(x, activation, dropout);
+  const Tensor y = reference(x, activation);
+  if (!dropout.active()) return y;
+  const int64_t columns = x.size(-1);
+  return y * dropout_mask(dropout, x.numel() / columns, columns, x.options()).view(x.sizes());
+}
+
+Tensor relu2(const Tensor& x) { return torch::relu(x).square(); }
+
+// Equation 16 with the decimals of the released implementation.
+Tensor laplace(const Tensor& x) {
+  constexpr double kMean = 0.707107, kDeviation = 0.282095;
+  return 0.5 * (1 + torch::erf((x - kMean) / (kDeviation * M_SQRT2)));
+}
+
+}  // namespace mega::ops

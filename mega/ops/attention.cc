@@ -1,0 +1,333 @@
+#include "mega/ops/attention.h"
+
+#include <cmath>
+#include <vector>
+
+#include "mega/base/error.h"
+#include "mega/kernels/attention.h"
+#include "mega/ops/activation.h"
+#include "mega/ops/form.h"
+#include "mega/ops/maybe.h"
+#include "mega/ops/saved.h"
+
+namespace mega::ops {
+namespace {
+
+using torch::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+int64_t content_width(const Tensor& q, const AttentionSettings& settings) {
+  return settings.content > 0 ? settings.content : q.size(2);
+}
+
+// What scores of content are divided by: sqrt(Z) for softmax, else the length l of blocks with the given keys and
+// mask. Broadcasts over (N, Q, K).
+Tensor divisor(const Tensor& q, int64_t keys, const Tensor& mask, const AttentionSettings& settings) {
+  if (settings.function == AttentionFunction::softmax)
+    return torch::full({1, 1, 1}, std::sqrt(static_cast<double>(content_width(q, settings))), q.options());
+  if (settings.causal)
+    return torch::arange(1, q.size(1) + 1, q.options()).add(settings.first_position).view({1, -1, 1});
+  if (mask.defined()) return (~mask).sum(1).clamp_min(1).to(q.scalar_type()).view({-1, 1, 1});
+  return torch::full({1, 1, 1}, static_cast<double>(keys), q.options());
+}
+
+// ---- reference -------------------------------------------------------------------------------------------
+
+// q (N, Q, Z), k (N, K, Z), v (N, K, V), mask (N, K), dropped (N, Q, K): one block of attention each.
+Tensor attend_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
+                     const Tensor& mask, const Tensor& dropped, const AttentionSettings& settings) {
+  const int64_t queries = q.size(1), keys = k.size(1);
+  const auto indices = torch::TensorOptions(torch::kInt64).device(q.device());
+  const Tensor position = (torch::arange(queries, indices) + settings.first_position).unsqueeze(1);
+  const Tensor offset = torch::arange(keys, indices).unsqueeze(0) - position;  // (Q, K)
+  Tensor relative;
+  if (bias.values.defined()) {
+    // The clamp only touches offsets that causality hides.
+    const Tensor index = (offset - bias.first).clamp(0, bias.values.numel() - 1);
+    relative = bias.values.index_select(0, index.flatten()).view({queries, keys});
+  }
+  const Tensor future = offset > 0;  // (Q, K)
+
+  const int64_t content = content_width(q, settings);
+  Tensor scores = torch::matmul(q.narrow(2, 0, content), k.narrow(2, 0, content).transpose(1, 2)) /
+                  divisor(q, keys, mask, settings);
+  if (content < q.size(2))
+    scores = scores + torch::matmul(q.slice(2, content), k.slice(2, content).transpose(1, 2));
+  if (relative.defined()) scores = scores + relative;
+
+  Tensor weights;
+  if (settings.function == AttentionFunction::softmax) {
+    Tensor hidden = torch::zeros({1, 1, 1}, torch::kBool).to(q.device());
+    if (settings.causal) hidden = future.unsqueeze(0);
+    if (mask.defined()) hidden = hidden | (mask & ~mask.all(1, true)).unsqueeze(1);
+    hidden = hidden.expand_as(scores);
+    const Tensor blind = hidden.all(2, true);
+    scores = scores.masked_fill(hidden & ~blind, -std::numeric_limits<double>::infinity());
+    weights = torch::softmax(scores, -1).masked_fill(blind, 0);
+  } else {
+    weights = settings.function == AttentionFunction::relu2 ? relu2(scores) : laplace(scores);
+    if (mask.defined()) weights = weights.masked_fill(mask.unsqueeze(1), 0);
+    if (settings.causal) weights = weights.masked_fill(future, 0);
+  }
+  if (dropped.defined()) weights = weights * dropped;
+  return torch::matmul(weights, v);
+}
+
+// (B, L, X) -> (B * L/C, C, X)
+Tensor fold(const Tensor& x, int64_t chunk) {
+  auto sizes = x.sizes().vec();
+  sizes[0] *= sizes[1] / chunk;
+  sizes[1] = chunk;
+  return x.reshape(sizes);
+}
+
+// Calls body on tensors (B, L, ...) folded into blocks, on whole chunks first and then on what is left, and puts
+// the results, (blocks, C, X), together to (B, L, X).
+template <class Body>
+Tensor by_chunks(const std::vector<Tensor>& tensors, int64_t chunk, const Body& body) {
+  const int64_t batch = tensors[0].size(0), length = tensors[0].size(1), whole = length / chunk * chunk;
+  std::vector<Tensor> results;
+  for (const auto& [begin, end, size] : {std::tuple(int64_t{0}, whole, chunk), std::tuple(whole, length, length - whole)}) {
+    if (begin == end) continue;
+    std::vector<Tensor> parts;
+    for (const Tensor& x : tensors) parts.push_back(x.defined() ? fold(x.slice(1, begin, end), size) : x);
+    const Tensor result = body(parts);
+    results.push_back(result.reshape({batch, end - begin, result.size(2)}));
+  }
+  return torch::cat(results, 1);
+}
+
+Tensor reference(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
+                 const AttentionSettings& settings) {
+  const int64_t batch = q.size(0), length = q.size(1);
+  const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
+  const int64_t columns = chunked ? settings.chunk : k.size(1);
+  Tensor dropped;
+  if (settings.dropout.active())
+    dropped = dropout_mask(settings.dropout, batch * length, columns, q.options()).view({batch, length, columns});
+  if (!chunked) return attend_blocks(q, k, v, bias, mask, dropped, settings);
+  return by_chunks({q, k, v, mask, dropped}, settings.chunk, [&](const std::vector<Tensor>& part) {
+    const Tensor mine = part[4].defined() ? part[4].slice(2, 0, part[1].size(1)) : part[4];
+    return attend_blocks(part[0], part[1], part[2], bias, part[3], mine, settings);
+  });
+}
+
+// ---- fused -----------------------------------------------------------------------------------------------
+
+// The blocks of a batch, seen as rows for the kernel.
+class Blocks {
+ public:
+  Blocks(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
+         const AttentionSettings& settings)
+      : q_(q), k_(k), v_(v), mask_(mask), settings_(settings), first_offset_(bias.first) {
+    const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
+    size_ = chunked ? settings.chunk : std::max<int64_t>(1, k.size(1));
+    per_sequence_ = chunked ? (k.size(1) + size_ - 1) / size_ : 1;
+    if (bias.values.defined()) {
+      bias_ = torch::zeros({bias.values.numel() + kernels::kBiasSlack}, q.options());
+      bias_.narrow(0, 0, bias.values.numel()).copy_(bias.values.detach());
+    }
+  }
+
+  int64_t count() const { return q_.size(0) * per_sequence_; }
+  // Length of a buffer of bias gradients.
+  int64_t offsets() const { return bias_.defined() ? bias_.numel() : 0; }
+  // Where in such a buffer the gradient of offset 0 is.
+  float* centre(float* offsets) const { return offsets == nullptr ? nullptr : offsets - first_offset_; }
+  // First row of queries and of keys of block n in the flattened batch.
+  int64_t query_row(int64_t n) const {
+    return n / per_sequence_ * q_.size(1) + (per_sequence_ > 1 ? n % per_sequence_ * size_ : 0);
+  }
+  int64_t key_row(int64_t n) const { return n / per_sequence_ * k_.size(1) + n % per_sequence_ * size_; }
+
+  kernels::AttentionBlock operator[](int64_t n) const {
+    kernels::AttentionBlock block;
+    block.keys = std::min(size_, k_.size(1) - n % per_sequence_ * size_);
+    block.queries = per_sequence_ > 1 ? block.keys : q_.size(1);
+    block.shared = block.q_stride = block.k_stride = q_.size(2);
+    block.values = block.v_stride = v_.size(2);
+    block.q = q_.data_ptr<float>() + query_row(n) * block.q_stride;
+    block.k = k_.data_ptr<float>() + key_row(n) * block.k_stride;
+    block.v = v_.data_ptr<float>() + key_row(n) * block.v_stride;
+    block.function = settings_.function;
+    block.first_position = settings_.first_position;
+    block.causal = settings_.causal;
+    block.dropout = settings_.dropout;
+    block.dropout_row = static_cast<uint64_t>(query_row(n));
+    if (bias_.defined()) block.bias = bias_.data_ptr<float>() - first_offset_;
+    int64_t unpadded = block.keys;
+    if (mask_.defined()) {
+      block.padding = reinterpret_cast<const uint8_t*>(mask_.data_ptr<bool>()) + key_row(n);
+      unpadded -= std::count_if(block.padding, block.padding + block.keys, [](uint8_t m) { return m != 0; });
+    }
+    if (settings_.function == AttentionFunction::softmax) {
+      block.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(content_width(q_, settings_))));
+      if (unpadded == 0) block.padding = nullptr;
+    } else {
+      block.scale_by_position = settings_.causal;
+      block.scale = settings_.causal ? 1.0f : 1.0f / static_cast<float>(std::max<int64_t>(1, unpadded));
+    }
+    return block;
+  }
+
+ private:
+  Tensor q_, k_, v_, mask_, bias_;
+  AttentionSettings settings_;
+  int64_t first_offset_, size_, per_sequence_;
+};
+
+// Causal rows cost more the later they are: walks a range from both ends, so that equal shares are equal work.
+int64_t zigzag(int64_t i, int64_t count) { return i % 2 == 0 ? i / 2 : count - 1 - i / 2; }
+
+int64_t pieces_per_block(int64_t blocks, int64_t length, int64_t tile) {
+  const int64_t threads = at::get_num_threads();
+  if (blocks == 0 || blocks >= 2 * threads) return 1;
+  return std::max<int64_t>(1, std::min((length + tile - 1) / tile, 4 * threads / blocks));
+}
+
+struct FusedAttention : torch::autograd::Function<FusedAttention> {
+  static Tensor forward(AutogradContext* context, const Tensor& q, const Tensor& k, const Tensor& v,
+                        const MaybeTensor& given_bias, int64_t first_offset, const MaybeTensor& given_mask,
+                        const AttentionSettings& settings) {
+    const Tensor bias = tensor_of(given_bias), mask = tensor_of(given_mask);
+    const Tensor qc = q.contiguous(), kc = k.contiguous(), vc = v.contiguous();
+    const auto result = attention_forward(qc, kc, vc, {bias, first_offset}, mask, settings);
+    context->save_for_backward({qc, kc, vc, bias, mask, result.out, result.normalizer});
+    save(context, std::make_pair(settings, first_offset));
+    return result.out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto kept = context->get_saved_variables();
+    const auto [settings, first_offset] = saved<std::pair<AttentionSettings, int64_t>>(context);
+    const auto d = attention_backward(kept[0], kept[1], kept[2], {kept[3], first_offset}, kept[4], settings,
+                                      {kept[5], kept[6]}, gradients[0].contiguous());
+    return {d.dq, d.dk, d.dv, d.dbias, Tensor(), Tensor(), Tensor()};
+  }
+};
+
+void check(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
+           const AttentionSettings& settings) {
+  require(q.dim() == 3 && k.dim() == 3 && v.dim() == 3 && q.size(0) == k.size(0) && k.size(0) == v.size(0) &&
+              q.size(2) == k.size(2) && k.size(1) == v.size(1),
+          "attention: queries ", q.sizes(), ", keys ", k.sizes(), " and values ", v.sizes(),
+          " must be (B, Q, Z), (B, K, Z) and (B, K, V)");
+  require(!mask.defined() || (mask.scalar_type() == torch::kBool && mask.dim() == 2 &&
+                              mask.size(0) == k.size(0) && mask.size(1) == k.size(1)),
+          "attention: the mask must be boolean (B, K) = (", k.size(0), ", ", k.size(1),
+          "), true for padding; it is ", mask.defined() ? mask.sizes() : c10::IntArrayRef());
+  require(settings.chunk != 0, "attention: a chunk of 0 positions holds nothing; use -1 for full attention");
+  const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
+  require(!chunked || (q.size(1) == k.size(1) && settings.first_position == 0),
+          "attention in chunks needs as many queries as keys, both from position 0");
+  if (!bias.values.defined()) return;
+  const int64_t size = chunked ? settings.chunk : std::max(k.size(1), q.size(1));
+  const int64_t last_query = settings.first_position + (chunked ? size : q.size(1)) - 1;
+  const int64_t last_key = settings.causal ? 0 : (chunked ? size : k.size(1)) - 1;
+  require(bias.first <= -last_query && bias.first + bias.values.numel() - 1 >= last_key,
+          "attention: the relative bias covers offsets ", bias.first, " to ", bias.first + bias.values.numel() - 1,
+          ", the sequence needs ", -last_query, " to ", last_key);
+}
+
+}  // namespace
+
+AttentionResult attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
+                                  const Tensor& mask, const AttentionSettings& settings) {
+  constexpr int64_t kRows = 64;
+  const Tensor dense_mask = mask.defined() ? mask.contiguous() : mask;
+  const Blocks blocks(q, k, v, bias, dense_mask, settings);
+  AttentionResult result;
+  result.out = torch::zeros({q.size(0), q.size(1), v.size(2)}, q.options());
+  result.normalizer = torch::empty({q.size(0), q.size(1)}, q.options());
+  float* out = result.out.data_ptr<float>();
+  float* normalizer = result.normalizer.data_ptr<float>();
+  const int64_t queries = blocks.count() == 0 ? 0 : blocks[0].queries;
+  const int64_t pieces = pieces_per_block(blocks.count(), queries, kRows);
+  const int64_t rows = ((queries + pieces - 1) / pieces + kRows - 1) / kRows * kRows;
+  at::parallel_for(0, blocks.count() * pieces, 1, [&](int64_t begin, int64_t end) {
+    Tensor scratch = torch::empty({kernels::attention_scratch(queries, q.size(2), v.size(2))}, q.options());
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t n = item / pieces, piece = zigzag(item % pieces, pieces);
+      const auto block = blocks[n];
+      const int64_t row = blocks.query_row(n);
+      kernels::attention_forward(block, piece * rows, std::min(block.queries, (piece + 1) * rows),
+                                 out + row * block.values, block.values, normalizer + row,
+                                 scratch.data_ptr<float>());
+    }
+  });
+  return result;
+}
+
+AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
+                                       const Tensor& mask, const AttentionSettings& settings,
+                                       const AttentionResult& result, const Tensor& dout) {
+  constexpr int64_t kKeys = 128;
+  const Tensor dense_mask = mask.defined() ? mask.contiguous() : mask;
+  const Blocks blocks(q, k, v, bias, dense_mask, settings);
+  const int64_t queries = blocks.count() == 0 ? 0 : blocks[0].queries;
+  const int64_t tiles = blocks.count() == 0 ? 0 : (blocks[0].keys + kKeys - 1) / kKeys;
+  // Several workers share a block when there are few blocks: each takes every other tile of keys and sums the
+  // queries' gradient apart.
+  const int64_t workers =
+      std::min<int64_t>(pieces_per_block(blocks.count(), tiles * kKeys, kKeys), at::get_num_threads());
+  Tensor dq = torch::zeros({workers, q.size(0), q.size(1), q.size(2)}, q.options());
+  AttentionDerivative derivative{Tensor(), torch::empty_like(k), torch::empty_like(v), Tensor()};
+  Tensor dbias;
+  if (bias.values.defined()) dbias = torch::zeros({at::get_num_threads(), blocks.offsets()}, q.options());
+
+  at::parallel_for(0, blocks.count() * workers, 1, [&](int64_t begin, int64_t end) {
+    Tensor scratch = torch::empty({kernels::attention_scratch(queries, q.size(2), v.size(2))}, q.options());
+    float* own_bias =
+        dbias.defined() ? dbias.data_ptr<float>() + at::get_thread_num() * blocks.offsets() : nullptr;
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t n = item / workers, worker = item % workers;
+      const auto block = blocks[n];
+      const int64_t query = blocks.query_row(n), key = blocks.key_row(n);
+      kernels::AttentionGradients g;
+      g.dout_stride = g.out_stride = g.dv_stride = block.values;
+      g.dq_stride = g.dk_stride = block.shared;
+      g.dout = dout.data_ptr<float>() + query * block.values;
+      g.out = result.out.data_ptr<float>() + query * block.values;
+      g.normalizer = result.normalizer.data_ptr<float>() + query;
+      g.dq = dq.data_ptr<float>() + (worker * q.size(0) * q.size(1) + query) * block.shared;
+      g.dk = derivative.dk.data_ptr<float>() + key * block.shared;
+      g.dv = derivative.dv.data_ptr<float>() + key * block.values;
+      g.dbias = blocks.centre(own_bias);
+      for (int64_t t = 0; t < tiles; ++t) {
+        // Tiles in rounds of 2 * workers, one from each end of a round: causal tiles cost less the later.
+        const int64_t place = t % (2 * workers);
+        if (std::min(place, 2 * workers - 1 - place) != worker) continue;
+        const int64_t first = t * kKeys;
+        kernels::attention_backward(block, first, std::min(block.keys, first + kKeys), g,
+                                    scratch.data_ptr<float>());
+      }
+    }
+  });
+  derivative.dq = workers == 1 ? dq.squeeze(0) : dq.sum(0);
+  if (dbias.defined()) derivative.dbias = dbias.sum(0).narrow(0, 0, bias.values.numel());
+  return derivative;
+}
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
+                 const AttentionSettings& settings) {
+  check(q, k, v, bias, mask, settings);
+  if (!use_fused(q)) return reference(q, k, v, bias, mask, settings);
+  Tensor scaled = q;
+  if (const int64_t content = content_width(q, settings); content < q.size(2)) {
+    // The kernel divides all columns alike, so the rest is multiplied first.
+    const auto unscale = [&](const Tensor& rest, const Tensor& keys, const Tensor& hidden) {
+      return rest * divisor(rest, keys.size(1), hidden, settings);
+    };
+    const Tensor rest = q.slice(2, content);
+    const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
+    scaled = torch::cat({q.narrow(2, 0, content),
+                         chunked ? by_chunks({rest, k, mask}, settings.chunk,
+                                             [&](const auto& part) { return unscale(part[0], part[1], part[2]); })
+                                 : unscale(rest, k, mask)},
+                        2);
+  }
+  return FusedAttention::apply(scaled, k, v, maybe(bias.values), bias.first, maybe(mask), settings);
+}
+
+}  // namespace mega::ops

@@ -1,0 +1,89 @@
+#include "mega/ops/linear.h"
+
+#include "mega/base/error.h"
+#include "mega/kernels/gates.h"
+#include "mega/ops/form.h"
+#include "mega/ops/matmul.h"
+#include "mega/ops/maybe.h"
+#include "mega/ops/parallel.h"
+
+namespace mega::ops {
+namespace {
+
+using torch::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+Matrix matrix(const Tensor& x, bool transposed = false) {
+  return {x.data_ptr<float>(), x.size(1), transposed};
+}
+
+struct Linear : torch::autograd::Function<Linear> {
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight,
+                        const MaybeTensor& bias) {
+    const Tensor rows = x.reshape({-1, x.size(-1)}).contiguous();
+    const Tensor dense = weight.contiguous();
+    context->save_for_backward({rows, dense});
+    context->saved_data["sizes"] = x.sizes().vec();
+    context->saved_data["biased"] = bias.has_value();
+    auto sizes = x.sizes().vec();
+    sizes.back() = weight.size(0);
+    return linear_forward(rows, dense, tensor_of(bias)).view(sizes);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const Tensor &x = saved[0], &weight = saved[1];
+    const Tensor dy = gradients[0].reshape({-1, weight.size(0)}).contiguous();
+    Tensor dx, dweight, dbias;
+    if (context->needs_input_grad(0))
+      dx = linear_input_gradient(dy, weight).view(context->saved_data["sizes"].toIntVector());
+    if (context->needs_input_grad(1)) dweight = linear_weight_gradient(dy, x);
+    if (context->saved_data["biased"].toBool() && context->needs_input_grad(2)) dbias = column_sums(dy);
+    return {dx, dweight, dbias};
+  }
+};
+
+}  // namespace
+
+Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const int64_t rows = x.size(0), outputs = weight.size(0);
+  Tensor y = torch::empty({rows, outputs}, x.options());
+  if (bias.defined()) y.copy_(bias.detach().expand({rows, outputs}));
+  matmul(rows, outputs, x.size(1), matrix(x), matrix(weight, true), y.data_ptr<float>(), outputs,
+         bias.defined());
+  return y;
+}
+
+Tensor linear_input_gradient(const Tensor& dy, const Tensor& weight) {
+  Tensor dx = torch::empty({dy.size(0), weight.size(1)}, dy.options());
+  matmul(dy.size(0), weight.size(1), dy.size(1), matrix(dy), matrix(weight), dx.data_ptr<float>(),
+         weight.size(1));
+  return dx;
+}
+
+Tensor linear_weight_gradient(const Tensor& dy, const Tensor& x) {
+  Tensor dweight = torch::empty({dy.size(1), x.size(1)}, dy.options());
+  matmul(dy.size(1), x.size(1), dy.size(0), matrix(dy, true), matrix(x), dweight.data_ptr<float>(),
+         x.size(1));
+  return dweight;
+}
+
+Tensor column_sums(const Tensor& dy) {
+  const int64_t rows = dy.size(0), columns = dy.size(1);
+  Tensor partial = torch::zeros({at::get_num_threads(), columns}, dy.options());
+  const kernels::ConstRows view{dy.data_ptr<float>(), columns};
+  float* sums = partial.data_ptr<float>();
+  parallel_rows(rows, columns, [&](int64_t begin, int64_t end) {
+    kernels::add_column_sums(view, sums + at::get_thread_num() * columns, begin, end, columns);
+  });
+  return partial.sum(0);
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  require(x.size(-1) == weight.size(1), "linear: input of shape ", x.sizes(), " needs a last dimension of ",
+          weight.size(1));
+  return use_fused(x) ? Linear::apply(x, weight, maybe(bias)) : torch::linear(x, weight, bias);
+}
+
+}  // namespace mega::ops

@@ -1,0 +1,21 @@
+// y = x W^T + b.
+#pragma once
+
+#include "mega/ops/torch.h"
+
+namespace mega::ops {
+
+// x (..., I), weight (O, I), bias (O) or undefined -> (..., O)
+torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias);
+
+// Pieces of it, for operations that contain one. Matrices are contiguous float32 on the CPU.
+// x (M, I) -> (M, O)
+torch::Tensor linear_forward(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias);
+// dy (M, O) -> dx (M, I)
+torch::Tensor linear_input_gradient(const torch::Tensor& dy, const torch::Tensor& weight);
+// dy (M, O), x (M, I) -> dW (O, I)
+torch::Tensor linear_weight_gradient(const torch::Tensor& dy, const torch::Tensor& x);
+// dy (M, O) -> (O)
+torch::Tensor column_sums(const torch::Tensor& dy);
+
+}  // namespace mega::ops

@@ -1,0 +1,28 @@
+// Keeps a plain value, such as a settings struct, for the backward pass of an autograd function.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "mega/ops/torch.h"
+
+namespace mega::ops {
+
+template <class T>
+struct Saved : torch::CustomClassHolder {
+  explicit Saved(T v) : value(std::move(v)) {}
+  T value;
+};
+
+template <class T>
+void save(torch::autograd::AutogradContext* context, T value) {
+  c10::intrusive_ptr<torch::CustomClassHolder> holder = c10::make_intrusive<Saved<T>>(std::move(value));
+  context->saved_data["settings"] = c10::IValue::make_capsule(std::move(holder));
+}
+
+template <class T>
+T saved(torch::autograd::AutogradContext* context) {
+  return static_cast<const Saved<T>&>(*context->saved_data["settings"].toCapsule()).value;
+}
+
+}  // namespace mega::ops

@@ -1,0 +1,30 @@
+// The released optimiser: Adam with decoupled weight decay on every parameter, and clipping by the global
+// norm.
+#pragma once
+
+#include <vector>
+
+#include "mega/config/train_options.h"
+#include "mega/ops/torch.h"
+
+namespace mega::train {
+
+// Not libtorch's AdamW: there epsilon is added to the bias-corrected root of the second moment, here to the
+// raw one, as in the implementation the published numbers came from:
+//   p -= lr wd p;  p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps)
+class AdamW {
+ public:
+  AdamW(std::vector<torch::Tensor> parameters, const TrainOptions& options);
+
+  // Clips the gradients to `options.clip` (0: not at all), updates with the given learning rate, and returns
+  // the gradients' norm before clipping.
+  double step(double learning_rate);
+  void zero_gradients();
+
+ private:
+  std::vector<torch::Tensor> parameters_, means_, squares_;
+  TrainOptions options_;
+  int64_t updates_ = 0;
+};
+
+}  // namespace mega::train

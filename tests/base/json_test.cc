@@ -1,0 +1,45 @@
+#include "mega/base/json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/base/helpers.h"
+
+namespace mega {
+namespace {
+
+using testing::contains;
+using testing::error_of;
+
+TEST(Json, ReadsGoodText) {
+  const nlohmann::json json = parse_json(R"({"a": [1, 2.5, "x"], "b": {"a": null}} )", "here");
+  EXPECT_EQ(json["a"][1], 2.5);
+  EXPECT_TRUE(json["b"]["a"].is_null());
+}
+
+TEST(Json, RefusesAKeyThatAppearsTwice) {
+  EXPECT_EQ(error_of([] { parse_json(R"({"a": 1, "b": {}, "a": 2})", "here"); }),
+            "here: key \"a\" appears twice");
+  EXPECT_NO_THROW(parse_json(R"([{"a": 1}, {"a": 2}])", "here"));
+}
+
+TEST(Json, RefusesWhatIsTooDeepOrTooMuch) {
+  const std::string deep = std::string(1'000'000, '[');
+  EXPECT_PRED2(contains, error_of([&] { parse_json(deep, "here"); }), "deeper than 32");
+  std::string wide = "[0";
+  for (int i = 0; i < 1000; ++i) wide += ",0";
+  wide += "]";
+  EXPECT_NO_THROW(parse_json(wide, "here"));
+  EXPECT_PRED2(contains, error_of([&] { parse_json(wide, "here", {.values = 1000}); }), "more than 1000");
+}
+
+TEST(Json, SaysWhereTextIsBroken) {
+  EXPECT_PRED2(contains, error_of([] { parse_json("{\"a\": }", "here"); }),
+               "here: not valid JSON: parse error at line 1");
+  for (const char* text : {"", "{", "nul", "{} {}", "\"\xff\"", "1e999", "[1,]", "NaN"})
+    EXPECT_PRED2(contains, error_of([&] { parse_json(text, "here"); }), "not valid JSON") << text;
+}
+
+}  // namespace
+}  // namespace mega

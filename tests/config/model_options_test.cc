@@ -1,0 +1,92 @@
+#include "mega/config/model_options.h"
+
+#include <gtest/gtest.h>
+
+#include "mega/base/options_io.h"
+#include "mega/config/train_options.h"
+#include "tests/base/helpers.h"
+
+namespace mega {
+namespace {
+
+using testing::contains;
+using testing::error_of;
+
+TEST(ModelOptions, EachKindIsValidByDefaultAndRoundTrips) {
+  for (const char* kind : {"classifier", "matcher", "language", "translator", "image"}) {
+    ModelOptions options;
+    set_option(options, std::string("kind=") + kind);
+    EXPECT_NO_THROW(validate(options)) << kind;
+    const nlohmann::ordered_json json = options_to_json(options);
+    EXPECT_EQ(json["kind"], kind);
+    ModelOptions again;
+    options_from_json(again, nlohmann::json::parse(json.dump()));
+    EXPECT_EQ(options_to_json(again), json);
+  }
+}
+
+TEST(ModelOptions, LanguageModelsAreCausal) {
+  ModelOptions options{LanguageModelOptions()};
+  set_option(options, "block.causal=false");
+  EXPECT_PRED2(contains, error_of([&] { validate(options); }),
+               "model: block.causal: a language model predicts");
+}
+
+TEST(ModelOptions, CutoffsGrowAndStayInTheVocabulary) {
+  LanguageModelOptions language;
+  language.vocabulary = 1000;
+  for (const std::vector<int64_t>& good : {std::vector<int64_t>{}, {100}, {100, 999}}) {
+    language.cutoffs = good;
+    EXPECT_NO_THROW(validate(ModelOptions{language}));
+  }
+  for (const std::vector<int64_t>& bad : {std::vector<int64_t>{1000}, {200, 100}, {100, 100}}) {
+    language.cutoffs = bad;
+    EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{language}); }),
+                 "model: cutoffs: expected growing");
+  }
+  language.cutoffs = {1, 2, 3, 4, 5};
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{language}); }), "leave no width");
+}
+
+TEST(ModelOptions, EmbeddingNormNeedsPostnorm) {
+  ClassifierOptions classifier;
+  classifier.normalize_embedding = true;
+  EXPECT_NO_THROW(validate(ModelOptions{classifier}));
+  classifier.block.prenorm = true;
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{classifier}); }),
+               "normalize_embedding = false");
+}
+
+TEST(ModelOptions, PatchesFillTheImage) {
+  ImageClassifierOptions image;
+  image.patch = 15;
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{image}); }),
+               "does not divide into patches of 15");
+  image.patch = 16;
+  image.block.max_positions = 195;
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{image}); }), "an image has 196 patches");
+}
+
+TEST(ModelOptions, TheDecoderSeesOnlyThePast) {
+  TranslatorOptions translator;
+  const BlockOptions block = decoder_block(translator);
+  EXPECT_TRUE(block.causal);
+  EXPECT_FALSE(block.ema.bidirectional);
+  EXPECT_NO_THROW(validate(block));
+}
+
+TEST(TrainOptions, FieldsFitEachOther) {
+  TrainOptions options;
+  EXPECT_NO_THROW(validate(options));
+  options.warmup = options.updates + 1;
+  EXPECT_PRED2(contains, error_of([&] { validate(options); }), "do not fit into 10000 updates");
+  options = {};
+  options.final_learning_rate = 1;
+  EXPECT_PRED2(contains, error_of([&] { validate(options); }), "is above learning_rate");
+  options = {};
+  options.beta2 = 1;
+  EXPECT_PRED2(contains, error_of([&] { validate(options); }), "below 1");
+}
+
+}  // namespace
+}  // namespace mega
