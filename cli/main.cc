@@ -8,6 +8,7 @@
 #include "mega/base/version.h"
 #include "mega/kernels/instruction_set.h"
 #include "mega/ops/runtime.h"
+#include "mega/ops/tensor_cache.h"
 
 namespace {
 
@@ -31,6 +32,7 @@ void warn_of_slow_blas() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mega::ops::use_tensor_cache();
   CLI::App app{
       "Mega: moving average equipped gated attention. Trains, evaluates and runs Mega models on CPUs."};
   app.name("mega");

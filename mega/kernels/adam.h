@@ -6,8 +6,8 @@
 namespace mega::kernels {
 
 struct AdamStep {
-  float decay;      // p -= decay * p first
-  float rate;       // then p -= rate * m / (sqrt(v) + epsilon), bias correction included
+  float decay;  // p -= decay * p first
+  float rate;   // then p -= rate * m / (sqrt(v) + epsilon), bias correction included
   float beta1, beta2;
   float epsilon;
   float scale;  // of the gradient, for clipping

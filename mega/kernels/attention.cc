@@ -180,8 +180,8 @@ void Forward(const AttentionBlock& block, int64_t begin, int64_t end, float* HWY
     for (int64_t i = begin; i < end; i += kQueryTile) {
       const int64_t rows = std::min(kQueryTile, end - i);
       if (block.causal && block.first_position + i + rows <= j) continue;
-      Multiply<false>(rows, width, block.shared, {block.q + i * block.q_stride, block.q_stride, 1}, keys_packed,
-                      scores, kKeyTile);
+      Multiply<false>(rows, width, block.shared, {block.q + i * block.q_stride, block.q_stride, 1},
+                      keys_packed, scores, kKeyTile);
       for (int64_t r = 0; r < rows; ++r) {
         const ScoreRow row = RowOf(block, i + r, j, count, hidden);
         float* products = scores + r * kKeyTile;
@@ -308,7 +308,8 @@ void Backward(const AttentionBlock& block, int64_t begin, int64_t end, const Att
                                dscores + r * kKeyTile);
       }
       Multiply<true>(count, block.values, rows, {scores, 1, kKeyTile}, dout_packed, dv, gradients.dv_stride);
-      Multiply<true>(count, block.shared, rows, {dscores, 1, kKeyTile}, queries_packed, dk, gradients.dk_stride);
+      Multiply<true>(count, block.shared, rows, {dscores, 1, kKeyTile}, queries_packed, dk,
+                     gradients.dk_stride);
       Multiply<true>(rows, block.shared, count, {dscores, kKeyTile, 1}, keys_packed,
                      gradients.dq + i * gradients.dq_stride, gradients.dq_stride);
     }
@@ -355,8 +356,8 @@ int64_t attention_scratch(int64_t queries, int64_t shared, int64_t values) {
   return packed + 2 * kQueryTile * kKeyTile + kKeyTile + 2 * round_up(queries, 64) + 16 * 64;
 }
 
-void attention_forward(const AttentionBlock& block, int64_t begin, int64_t end, float* out, int64_t out_stride,
-                       float* normalizer, float* scratch) {
+void attention_forward(const AttentionBlock& block, int64_t begin, int64_t end, float* out,
+                       int64_t out_stride, float* normalizer, float* scratch) {
   if (begin >= end) return;
   HWY_DYNAMIC_DISPATCH(ForwardDispatch)(block, begin, end, out, out_stride, normalizer, scratch);
 }

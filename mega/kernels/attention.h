@@ -1,4 +1,5 @@
-// Attention of one block of queries to one block of keys (a chunk, or a whole sequence), forward and backward.
+// Attention of one block of queries to one block of keys (a chunk, or a whole sequence), forward and
+// backward.
 //
 // The scores exist only as tiles in a caller's scratch buffer that stays in cache. Shapes: Q queries, K keys,
 // Z width of queries and keys, V width of values. Matrices are row-major with a stride between rows.
@@ -38,10 +39,10 @@ inline constexpr int64_t kBiasSlack = 64;
 // Floats of scratch that either direction needs, whatever the block's size.
 int64_t attention_scratch(int64_t queries, int64_t shared, int64_t values);
 
-// out (Q, V) for queries [begin, end); normalizer (Q) gets log(sum(exp(s))) for softmax, +inf where a query sees
-// no key (its output is 0), and is left alone by the other functions.
-void attention_forward(const AttentionBlock& block, int64_t begin, int64_t end, float* out, int64_t out_stride,
-                       float* normalizer, float* scratch);
+// out (Q, V) for queries [begin, end); normalizer (Q) gets log(sum(exp(s))) for softmax, +inf where a query
+// sees no key (its output is 0), and is left alone by the other functions.
+void attention_forward(const AttentionBlock& block, int64_t begin, int64_t end, float* out,
+                       int64_t out_stride, float* normalizer, float* scratch);
 
 struct AttentionGradients {
   const float* dout = nullptr;  // (Q, V)
@@ -51,7 +52,7 @@ struct AttentionGradients {
   const float* normalizer = nullptr;  // (Q), the forward's (softmax only)
   float* dq = nullptr;                // (Q, Z), added to
   int64_t dq_stride = 0;
-  float* dk = nullptr;  // (K, Z), set
+  float* dk = nullptr;  // (K, Z), set; may be k, as dv may be v: a tile of them is read before it is written
   int64_t dk_stride = 0;
   float* dv = nullptr;  // (K, V), set
   int64_t dv_stride = 0;

@@ -27,9 +27,8 @@ void MaskRows(const Dropout& dropout, float* mask_out, int64_t begin, int64_t en
   const Floats d;
   for (int64_t row = begin; row < end; ++row) {
     const DropoutRow<Floats> mask(d, dropout, static_cast<uint64_t>(row));
-    ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-      view.Store(mask.Factor(d, c), mask_out + row * columns + c);
-    });
+    ForVectors(columns, [&](auto view, int64_t c)
+                            HWY_ATTR { view.Store(mask.Factor(d, c), mask_out + row * columns + c); });
   }
 }
 

@@ -97,7 +97,7 @@ HWY_INLINE ValueAndSlope Activate(Vector x) {
 // Calls body with the activation as a compile-time constant.
 template <class Body>
 HWY_INLINE void WithActivation(Activation activation, const Body& body) {
-#define MEGA_CASE(name) \
+#define MEGA_CASE(name)  \
   case Activation::name: \
     return body(std::integral_constant<Activation, Activation::name>());
   switch (activation) {

@@ -19,8 +19,8 @@ HWY_INLINE void WithDropout(const Dropout& dropout, const Body& body) {
   return dropout.active() ? body(std::true_type()) : body(std::false_type());
 }
 
-void ActivateRows(Activation activation, const Dropout& dropout, ConstRows x, Rows y, int64_t begin, int64_t end,
-                  int64_t columns) {
+void ActivateRows(Activation activation, const Dropout& dropout, ConstRows x, Rows y, int64_t begin,
+                  int64_t end, int64_t columns) {
   const Floats d;
   WithActivation(activation, [&](auto kind) HWY_ATTR {
     WithDropout(dropout, [&](auto drop) HWY_ATTR {
@@ -128,8 +128,8 @@ void OutputGateRows(const OutputGate& gate, Rows y, int64_t begin, int64_t end, 
   });
 }
 
-void OutputGateBackwardRows(const OutputGate& gate, ConstRows dy, Rows dupdate, Rows dcandidate, Rows dresidual,
-                            int64_t begin, int64_t end, int64_t columns) {
+void OutputGateBackwardRows(const OutputGate& gate, ConstRows dy, Rows dupdate, Rows dcandidate,
+                            Rows dresidual, int64_t begin, int64_t end, int64_t columns) {
   const Floats d;
   WithActivation(gate.activation, [&](auto kind) HWY_ATTR {
     WithDropout(gate.dropout, [&](auto drop) HWY_ATTR {

@@ -70,8 +70,8 @@ struct LeftFactor {
 };
 
 template <int kRows, bool kAccumulate>
-HWY_INLINE void MultiplyTile(LeftFactor a, const float* HWY_RESTRICT panel, int64_t depth, float* HWY_RESTRICT out,
-                             int64_t out_stride, int64_t columns) {
+HWY_INLINE void MultiplyTile(LeftFactor a, const float* HWY_RESTRICT panel, int64_t depth,
+                             float* HWY_RESTRICT out, int64_t out_stride, int64_t columns) {
   const Floats d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   Vector left[kRows], right[kRows];

@@ -17,14 +17,13 @@ namespace mega::kernels::HWY_NAMESPACE {
 HWY_INLINE float Dot(const float* a, const float* b, int64_t columns) {
   const Floats d;
   Vector sum = hn::Zero(d);
-  ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-    sum = hn::MulAdd(view.Load(a + c), view.Load(b + c), sum);
-  });
+  ForVectors(columns, [&](auto view, int64_t c)
+                          HWY_ATTR { sum = hn::MulAdd(view.Load(a + c), view.Load(b + c), sum); });
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-void RmsNormRows(ConstRows x, const float* weight, bool scalar, float eps, Rows y, float* inverse, int64_t begin,
-                 int64_t end, int64_t columns) {
+void RmsNormRows(ConstRows x, const float* weight, bool scalar, float eps, Rows y, float* inverse,
+                 int64_t begin, int64_t end, int64_t columns) {
   const Floats d;
   const Vector common = hn::Set(d, scalar && weight != nullptr ? *weight : 1.0f);
   const bool per_column = weight != nullptr && !scalar;
@@ -53,8 +52,7 @@ void RmsNormBackwardRows(ConstRows x, const float* weight, bool scalar, const fl
       const Vector product = hn::Mul(view.Load(x[row] + c), view.Load(dy[row] + c));
       if (per_column) {
         sum = hn::MulAdd(product, view.Load(weight + c), sum);
-        if (dweight != nullptr)
-          view.Store(hn::MulAdd(product, scale, view.Load(dweight + c)), dweight + c);
+        if (dweight != nullptr) view.Store(hn::MulAdd(product, scale, view.Load(dweight + c)), dweight + c);
       } else {
         sum = hn::Add(sum, product);
       }
@@ -86,8 +84,8 @@ void rms_norm(ConstRows x, const float* weight, bool scalar, float eps, Rows y, 
               int64_t end, int64_t columns) {
   HWY_DYNAMIC_DISPATCH(RmsNormRows)(x, weight, scalar, eps, y, inverse, begin, end, columns);
 }
-void rms_norm_backward(ConstRows x, const float* weight, bool scalar, const float* inverse, ConstRows dy, Rows dx,
-                       float* dweight, int64_t begin, int64_t end, int64_t columns) {
+void rms_norm_backward(ConstRows x, const float* weight, bool scalar, const float* inverse, ConstRows dy,
+                       Rows dx, float* dweight, int64_t begin, int64_t end, int64_t columns) {
   HWY_DYNAMIC_DISPATCH(RmsNormBackwardRows)
   (x, weight, scalar, inverse, dy, dx, dweight, begin, end, columns);
 }

@@ -10,7 +10,7 @@ namespace mega::kernels {
 void rms_norm(ConstRows x, const float* weight, bool scalar, float eps, Rows y, float* inverse, int64_t begin,
               int64_t end, int64_t columns);
 // dweight (columns, or 1 if scalar) is added to; may be null.
-void rms_norm_backward(ConstRows x, const float* weight, bool scalar, const float* inverse, ConstRows dy, Rows dx,
-                       float* dweight, int64_t begin, int64_t end, int64_t columns);
+void rms_norm_backward(ConstRows x, const float* weight, bool scalar, const float* inverse, ConstRows dy,
+                       Rows dx, float* dweight, int64_t begin, int64_t end, int64_t columns);
 
 }  // namespace mega::kernels

@@ -1,5 +1,5 @@
-// Include before any Highway header: the instruction sets a kernel is compiled for. Each one costs build time,
-// so on x86 there are three beside the baseline.
+// Include before any Highway header: the instruction sets a kernel is compiled for. Each one costs build
+// time, so on x86 there are three beside the baseline.
 #pragma once
 
 #include <hwy/detect_targets.h>

@@ -41,11 +41,10 @@ Tensor EncoderClassifierImpl::classify(const Tensor& representation) {
 Tensor ClassifierImpl::forward(const Sequences& batch) { return classify(encoder_->forward(batch)); }
 
 Tensor MatcherImpl::forward(const Sequences& first, const Sequences& second) {
-  require(first.values.size(0) == second.values.size(0), "a matcher needs pairs: ", first.values.size(0),
-          " first documents, ", second.values.size(0), " second ones");
-  // The second document comes first, as released.
   const Tensor one = encoder_->forward(first), other = encoder_->forward(second);
-  return classify(torch::cat({other, one}, 1));
+  require(one.size(0) == other.size(0), "a matcher needs pairs: ", one.size(0), " first documents, ",
+          other.size(0), " second ones");
+  return classify(torch::cat({other, one}, 1));  // the second document comes first, as released
 }
 
 }  // namespace mega::models

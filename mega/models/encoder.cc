@@ -69,11 +69,13 @@ Tensor EncoderImpl::pool(const Tensor& x, const Tensor& lengths) const {
 
 Tensor EncoderImpl::forward(const Sequences& batch) {
   const Tensor& values = batch.values;
-  require(values.dim() == 2 && values.numel() > 0, "expected a batch of sequences (batch, length), got ",
-          values.sizes());
+  require(values.defined() && values.dim() == 2 && values.numel() > 0,
+          "expected a batch of sequences (batch, length), got ",
+          values.defined() ? values.sizes() : c10::IntArrayRef());
   const int64_t count = values.size(0), length = values.size(1);
   const Tensor lengths =
       batch.lengths.defined() ? batch.lengths : torch::full({count}, length, torch::kInt64);
+  require(lengths.scalar_type() == torch::kInt64, "lengths must be int64, not ", lengths.scalar_type());
   require(lengths.dim() == 1 && lengths.size(0) == count && lengths.min().item<int64_t>() > 0 &&
               lengths.max().item<int64_t>() <= length,
           "each of ", count, " lengths must lie between 1 and ", length);

@@ -55,13 +55,21 @@ ops::EmaCoefficients EmaImpl::coefficients() const {
 }
 
 Tensor EmaImpl::forward(const Tensor& x, const Tensor& mask, Tensor* state) {
+  return run(x, mask, state, options_.activated);
+}
+
+Tensor EmaImpl::sums(const Tensor& x, const Tensor& mask, Tensor* state) {
+  return run(x, mask, state, false);
+}
+
+Tensor EmaImpl::run(const Tensor& x, const Tensor& mask, Tensor* state, bool activated) {
   if (options_.dimension == 0) return x;
   require(x.dim() == 3 && x.size(2) == width_, "an EMA of width ", width_, " takes (batch, length, ", width_,
           "), not ", x.sizes());
   ops::EmaSettings settings;
   settings.bidirectional = options_.bidirectional;
   settings.truncation = options_.truncation;
-  settings.activated = options_.activated;
+  settings.activated = activated;
   return ops::ema(x, coefficients(), omega, mask, settings, state);
 }
 

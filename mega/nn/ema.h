@@ -25,6 +25,9 @@ class EmaImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask = {},
                         torch::Tensor* state = nullptr);
 
+  // The same before the activation, for those that activate it themselves.
+  torch::Tensor sums(const torch::Tensor& x, const torch::Tensor& mask = {}, torch::Tensor* state = nullptr);
+
   // The state of a stream that has not begun, (B, D, N).
   torch::Tensor initial_state(int64_t batch) const;
 
@@ -40,6 +43,8 @@ class EmaImpl : public torch::nn::Module {
   torch::Tensor omega;               // (D)
 
  private:
+  torch::Tensor run(const torch::Tensor& x, const torch::Tensor& mask, torch::Tensor* state, bool activated);
+
   int64_t width_;
   EmaOptions options_;
 };

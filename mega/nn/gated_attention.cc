@@ -11,7 +11,9 @@ namespace mega::nn {
 
 using torch::Tensor;
 
-GatedAttentionImpl::GatedAttentionImpl(const BlockOptions& options) : options_(options) {
+GatedAttentionImpl::GatedAttentionImpl(const BlockOptions& options)
+    : options_(options),
+      average_(options.ema.dimension > 0 && options.ema.activated ? Activation::silu : Activation::identity) {
   validate(options);
   const int64_t d = options.width, z = options.shared, v = options.values;
   norm = register_module("norm", SequenceNorm(d, options.norm, options.affine));
@@ -47,28 +49,56 @@ void GatedAttentionImpl::pretty_print(std::ostream& stream) const {
 Tensor GatedAttentionImpl::forward(const Tensor& x, const Tensor& mask, GatedAttentionState* state) {
   ops::check_sequence("gated attention", x, options_.width, gamma);
   ops::check_mask("gated attention", mask, x.size(0), x.size(1));
+  // The caller's state changes only when all has gone well.
+  GatedAttentionState next;
   if (state != nullptr) {
-    require(options_.causal && !(move && options_.ema.bidirectional),
-            "a state needs a causal layer with a unidirectional EMA: what comes later must not matter");
-    require(!state->keys.defined() || state->keys.size(0) == x.size(0), "the state holds ",
-            state->position == 0 ? 0 : state->keys.size(0), " sequences, the input ", x.size(0));
+    check_state(*state, x.size(0));
+    next = *state;
   }
+  GatedAttentionState* const stream = state == nullptr ? nullptr : &next;
   const Tensor input = options_.prenorm ? norm->forward(x) : x;
-  const Tensor averaged = drop(average(input, mask, state), options_.dropout);  // equation 6
-  const Tensor mixed = ops::linear(averaged, mx_proj->weight, mx_proj->bias);   // of 7, 12, 13, 14
-  const Tensor values = ops::linear(input, v_proj->weight, v_proj->bias);       // of 10
+  const Tensor sums = move ? move->sums(input, mask, stream == nullptr ? nullptr : &stream->ema) : input;
+  const Tensor values = ops::linear(input, v_proj->weight, v_proj->bias);
   const Tensor y =
-      can_fuse(x, state) ? fused(x, mixed, values, mask) : composed(x, mixed, values, mask, state);
-  if (state != nullptr) state->position += x.size(1);
-  return options_.prenorm ? y : norm->forward(y);
+      can_fuse(x, stream) ? fused(x, sums, values, mask) : composed(x, sums, values, mask, stream);
+  const Tensor result = options_.prenorm ? y : norm->forward(y);
+  if (state != nullptr) {
+    next.position += x.size(1);
+    *state = std::move(next);
+  }
+  return result;
 }
 
-// Equations 7 to 15, one operation each. The gate is applied to the un-normalised input, also with prenorm.
-Tensor GatedAttentionImpl::composed(const Tensor& x, const Tensor& mixed, const Tensor& values,
+// A state must be one that this layer could have left behind, for as many sequences.
+void GatedAttentionImpl::check_state(const GatedAttentionState& state, int64_t batch) const {
+  require(options_.causal && !(move && options_.ema.bidirectional),
+          "a state needs a causal layer with a unidirectional EMA: what comes later must not matter");
+  require(state.position >= 0, "the state stands at position ", state.position);
+  const int64_t open = options_.chunk > 0 ? state.position % options_.chunk : state.position;
+  const auto check = [&](const char* name, const Tensor& x, std::vector<int64_t> sizes,
+                         torch::ScalarType type) {
+    if (x.defined() && x.sizes() == c10::IntArrayRef(sizes) && x.scalar_type() == type) return;
+    fail("the state's ", name, " should be ", type, " ", c10::IntArrayRef(sizes), " for ", batch,
+         " sequences at position ", state.position, " of this layer, and is ",
+         x.defined() ? c10::str(x.scalar_type(), " ", x.sizes()) : "missing");
+  };
+  const int64_t columns = options_.position == PositionKind::tupe ? 2 * options_.shared : options_.shared;
+  const auto type = gamma.scalar_type();
+  if (state.ema.defined() && move)
+    check("ema", state.ema, {batch, options_.width, move->options().dimension}, type);
+  if (open > 0 || state.keys.defined()) check("keys", state.keys, {batch, open, columns}, type);
+  if (open > 0 || state.values.defined()) check("values", state.values, {batch, open, options_.values}, type);
+  if (state.padding.defined()) check("padding", state.padding, {batch, open}, torch::kBool);
+}
+
+// Equations 6 to 15, one operation each. The gate is applied to the un-normalised input, also with prenorm.
+Tensor GatedAttentionImpl::composed(const Tensor& x, const Tensor& sums, const Tensor& values,
                                     const Tensor& mask, GatedAttentionState* state) {
+  const Tensor averaged = drop(ops::activate(sums, average_), options_.dropout);  // 6
   const auto parts =
-      mixed.split_with_sizes({options_.width, options_.shared, options_.values, options_.width}, -1);
-  const Tensor update = ops::activate(parts[0], Activation::sigmoid);                          // equation 13
+      ops::linear(averaged, mx_proj->weight, mx_proj->bias)
+          .split_with_sizes({options_.width, options_.shared, options_.values, options_.width}, -1);
+  const Tensor update = ops::activate(parts[0], Activation::sigmoid);                          // 13
   const Tensor shared = ops::activate(parts[1], Activation::silu);                             // 7
   const Tensor reset = ops::activate(parts[2], Activation::silu);                              // 12
   const Tensor q = shared * gamma[0] + beta[0];                                                // 8
@@ -87,23 +117,22 @@ bool GatedAttentionImpl::can_fuse(const Tensor& x, const GatedAttentionState* st
          !options_.feature_dropout;
 }
 
-Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& mixed, const Tensor& values,
+Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& sums, const Tensor& values,
                                  const Tensor& mask) {
   ops::GatedAttentionSettings settings;
   settings.attention.function = options_.attention;
   settings.attention.causal = options_.causal;
   settings.attention.chunk = options_.chunk;
+  settings.average = average_;
   settings.activation = options_.activation;
   // Drawn in the order of the composed form, so that both drop the same.
+  settings.averaged = ops::draw_dropout(options_.dropout, is_training());
   settings.values = ops::draw_dropout(options_.hidden_dropout, is_training());
   settings.attention.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
   settings.candidate = ops::draw_dropout(options_.dropout, is_training());
-  return ops::gated_attention({x, mixed, values, gamma, beta, h_proj->weight, h_proj->bias},
-                              relative_bias(x.size(1)), mask, settings);
-}
-
-Tensor GatedAttentionImpl::average(const Tensor& x, const Tensor& mask, GatedAttentionState* state) {
-  return move ? move->forward(x, mask, state == nullptr ? nullptr : &state->ema) : x;
+  return ops::gated_attention(
+      {x, sums, values, mx_proj->weight, mx_proj->bias, gamma, beta, h_proj->weight, h_proj->bias},
+      relative_bias(x.size(1)), mask, settings);
 }
 
 Tensor GatedAttentionImpl::drop(const Tensor& x, double rate) {

@@ -10,8 +10,9 @@
 
 namespace mega::nn {
 
-// The released MovingAverageGatedAttention, with its parameter names: norm, move, v_proj, mx_proj, h_proj, gamma,
-// beta, rel_pos_bias. It holds the residual and the norm, so it stands where "attention + add + norm" stood.
+// The released MovingAverageGatedAttention, with its parameter names: norm, move, v_proj, mx_proj, h_proj,
+// gamma, beta, rel_pos_bias. It holds the residual and the norm, so it stands where "attention + add + norm"
+// stood.
 class GatedAttentionImpl : public torch::nn::Module {
  public:
   explicit GatedAttentionImpl(const BlockOptions& options);
@@ -32,18 +33,19 @@ class GatedAttentionImpl : public torch::nn::Module {
   std::shared_ptr<PositionImpl> rel_pos_bias;
 
  private:
-  torch::Tensor average(const torch::Tensor& x, const torch::Tensor& mask, GatedAttentionState* state);
   torch::Tensor drop(const torch::Tensor& x, double rate);
+  void check_state(const GatedAttentionState& state, int64_t batch) const;
   bool can_fuse(const torch::Tensor& x, const GatedAttentionState* state) const;
-  torch::Tensor fused(const torch::Tensor& x, const torch::Tensor& mixed, const torch::Tensor& values,
+  torch::Tensor fused(const torch::Tensor& x, const torch::Tensor& sums, const torch::Tensor& values,
                       const torch::Tensor& mask);
-  torch::Tensor composed(const torch::Tensor& x, const torch::Tensor& mixed, const torch::Tensor& values,
+  torch::Tensor composed(const torch::Tensor& x, const torch::Tensor& sums, const torch::Tensor& values,
                          const torch::Tensor& mask, GatedAttentionState* state);
   torch::Tensor attend(torch::Tensor q, torch::Tensor k, const torch::Tensor& v, const torch::Tensor& mask,
                        GatedAttentionState* state);
   ops::RelativeBias relative_bias(int64_t length);
 
   BlockOptions options_;
+  Activation average_;  // of the moving average
 };
 TORCH_MODULE(GatedAttention);
 

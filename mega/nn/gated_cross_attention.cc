@@ -55,16 +55,23 @@ Tensor GatedCrossAttentionImpl::forward(const Tensor& query, const Tensor& sourc
     keys = ops::linear(source, k_proj->weight, k_proj->bias);
     values = drop(ops::activate(ops::linear(source, v_proj->weight, v_proj->bias), options_.activation),
                   options_.hidden_dropout);
+    rel_pos_bias->check_length(keys.size(1));
     if (rel_pos_bias->changes_queries())
       keys = rel_pos_bias->keys(keys, torch::arange(keys.size(1), torch::kInt64).to(keys.device()));
   } else {
     keys = state->keys;
     values = state->values;
+    require(keys.dim() == 3 && values.dim() == 3 && keys.size(0) == query.size(0) &&
+                values.sizes() == c10::IntArrayRef({keys.size(0), keys.size(1), options_.width}) &&
+                keys.scalar_type() == query.scalar_type() && values.scalar_type() == query.scalar_type(),
+            "gated cross attention: a state with keys ", keys.sizes(), " and values ", values.sizes(), " of ",
+            keys.scalar_type(), " does not fit targets ", query.sizes(), " of ", query.scalar_type());
     if (!mask.defined()) mask = state->padding;
   }
   ops::check_mask("gated cross attention", mask, keys.size(0), keys.size(1));
 
   const int64_t position = state == nullptr ? 0 : state->position, length = query.size(1);
+  rel_pos_bias->check_length(position + length);
   const Tensor input = options_.prenorm ? norm->forward(query) : query;
   const auto parts = ops::linear(input, q_proj->weight, q_proj->bias)
                          .split_with_sizes({options_.width, options_.width, options_.shared}, -1);
@@ -80,7 +87,6 @@ Tensor GatedCrossAttentionImpl::forward(const Tensor& query, const Tensor& sourc
   settings.first_position = position;
   settings.content = options_.shared;
   settings.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
-  rel_pos_bias->check_length(std::max(position + length, keys.size(1)));
   const auto bias = rel_pos_bias->bias(1 - position - length, keys.size(1) - 1);
   const Tensor attended = ops::attention(q, keys, values, bias, mask, settings);
   const Tensor candidate =

@@ -9,17 +9,17 @@
 
 namespace mega::nn {
 
-// The released GatedCrossAttention, with its parameter names: norm, k_proj, v_proj, q_proj, h_proj, rel_pos_bias.
-// Never chunked, never causal; options.max_positions is the longer of source and target.
+// The released GatedCrossAttention, with its parameter names: norm, k_proj, v_proj, q_proj, h_proj,
+// rel_pos_bias. Never chunked, never causal; options.max_positions is the longer of source and target.
 class GatedCrossAttentionImpl : public torch::nn::Module {
  public:
   explicit GatedCrossAttentionImpl(const BlockOptions& options);
 
   // query (B, T, D), source (B, K, D), mask (B, K) bool with true = padding of the source -> (B, T, D).
-  // With a state, queries continue the stream; source and mask are read by the first call and need not be passed
-  // again.
-  torch::Tensor forward(const torch::Tensor& query, const torch::Tensor& source, const torch::Tensor& mask = {},
-                        CrossAttentionState* state = nullptr);
+  // With a state, queries continue the stream; source and mask are read by the first call and need not be
+  // passed again.
+  torch::Tensor forward(const torch::Tensor& query, const torch::Tensor& source,
+                        const torch::Tensor& mask = {}, CrossAttentionState* state = nullptr);
 
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;

@@ -81,15 +81,25 @@ Tensor SequenceNormImpl::forward(const Tensor& x) {
 }
 
 Tensor SequenceNormImpl::batch_norm(const Tensor& x) {
-  if (is_training() && kind_ == NormKind::sync_batch && communicator_) return shared_batch_norm(x);
-  if (is_training()) {
-    require(x.numel() > width_, "batch norm needs more than one position to train on");
-    batches_ += 1;
+  if (!is_training()) {
+    return torch::batch_norm(x.reshape({-1, width_}), weight_, bias_, running_mean_, running_variance_, false,
+                             kMomentum, kEpsilon, false)
+        .view_as(x);
   }
-  const Tensor rows = x.reshape({-1, width_});
-  return torch::batch_norm(rows, weight_, bias_, running_mean_, running_variance_, is_training(), kMomentum,
-                           kEpsilon, false)
-      .view_as(x);
+  if (kind_ == NormKind::sync_batch && communicator_) return shared_batch_norm(x);
+  require(x.numel() > width_, "batch norm needs more than one position to train on");
+  ops::BatchStatistics batch;
+  const Tensor y = ops::batch_norm(x, weight_, bias_, kEpsilon, &batch);
+  update_running(batch, static_cast<double>(x.numel() / width_));
+  return y;
+}
+
+void SequenceNormImpl::update_running(const ops::BatchStatistics& batch, double count) {
+  const torch::NoGradGuard guard;
+  batches_ += 1;
+  running_mean_.lerp_(batch.mean.to(running_mean_.scalar_type()), kMomentum);
+  running_variance_.lerp_((batch.variance * (count / (count - 1.0))).to(running_mean_.scalar_type()),
+                          kMomentum);
 }
 
 Tensor SequenceNormImpl::shared_batch_norm(const Tensor& x) {
@@ -101,12 +111,7 @@ Tensor SequenceNormImpl::shared_batch_norm(const Tensor& x) {
   const Tensor mean = sums.narrow(0, 0, width_) / total;
   const Tensor centred = rows - mean;
   const Tensor variance = AllReduceSum::apply(centred.square().sum(0), communicator_.get()) / total;
-  {
-    const torch::NoGradGuard guard;
-    batches_ += 1;
-    running_mean_.lerp_(mean, kMomentum);
-    running_variance_.lerp_(variance * total / (total - 1), kMomentum);
-  }
+  update_running({mean, variance}, total.item<double>());
   Tensor y = centred * torch::rsqrt(variance + kEpsilon);
   if (affine_) y = y * weight_ + bias_;
   return y.view_as(x);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "mega/config/layer_options.h"
+#include "mega/ops/batch_norm.h"
 #include "mega/ops/torch.h"
 
 namespace mega::nn {
@@ -15,7 +16,8 @@ struct Communicator {
   virtual void all_reduce_sum(torch::Tensor& x) = 0;
 };
 
-// The released SequenceNorm. eps is 1e-5 for every kind; padding that the user passes enters batch statistics.
+// The released SequenceNorm. eps is 1e-5 for every kind; padding that the user passes enters batch
+// statistics.
 class SequenceNormImpl : public torch::nn::Module {
  public:
   SequenceNormImpl(int64_t width, NormKind kind, bool affine = true);
@@ -26,11 +28,15 @@ class SequenceNormImpl : public torch::nn::Module {
   void pretty_print(std::ostream& stream) const override;
 
   // For sync_batch: whom to share statistics with. Without one it is a plain batch norm.
-  void set_communicator(std::shared_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
+  void set_communicator(std::shared_ptr<Communicator> communicator) {
+    communicator_ = std::move(communicator);
+  }
 
  private:
   torch::Tensor batch_norm(const torch::Tensor& x);
   torch::Tensor shared_batch_norm(const torch::Tensor& x);
+  // After a batch of `count` positions; the running variance is that of a sample, as released.
+  void update_running(const ops::BatchStatistics& batch, double count);
 
   int64_t width_;
   NormKind kind_;

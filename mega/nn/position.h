@@ -28,6 +28,7 @@ class PositionImpl : public torch::nn::Module {
 
 // `positions`: how many there are to tell apart (the chunk, or the longest sequence); shared: Z.
 // The parameter names are the released ones for `simple` and `rotary`.
-std::shared_ptr<PositionImpl> make_position(PositionKind kind, int64_t shared, int64_t positions, bool causal);
+std::shared_ptr<PositionImpl> make_position(PositionKind kind, int64_t shared, int64_t positions,
+                                            bool causal);
 
 }  // namespace mega::nn

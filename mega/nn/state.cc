@@ -37,6 +37,29 @@ State map_tensors(const State& state, const Change& change) {
   return result;
 }
 
+// Throws unless the parts of a block fit each other. Whether they fit a model, its layers check.
+void check_block(const std::string& where, const BlockState& block) {
+  const auto& [ema, keys, values, padding, position] = block.attention;
+  const auto check = [&](bool ok, const char* what) { require(ok, where, what, ": a damaged state"); };
+  const auto is = [](const Tensor& x, int64_t dimensions) {
+    return !x.defined() || (x.dim() == dimensions && x.numel() > 0);
+  };
+  const auto fit = [](const Tensor& a, const Tensor& b, int64_t dimensions) {
+    return !a.defined() || !b.defined() || a.sizes().slice(0, dimensions) == b.sizes().slice(0, dimensions);
+  };
+  check(is(ema, 3) && (!ema.defined() || ema.is_floating_point()), "ema");
+  check(is(keys, 3) && (!keys.defined() || keys.is_floating_point()) && fit(keys, ema, 1), "keys");
+  check(is(values, 3) && values.defined() == keys.defined() && fit(values, keys, 2), "values");
+  check(is(padding, 2) && fit(padding, keys, 2) &&
+            (!padding.defined() || padding.scalar_type() == torch::kBool),
+        "padding");
+  check(!keys.defined() || keys.size(1) <= position, "position");
+  check(is(block.cross.keys, 3) && fit(block.cross.keys, ema, 1), "cross.keys");
+  check(is(block.cross.values, 3) && block.cross.values.defined() == block.cross.keys.defined() &&
+            fit(block.cross.values, block.cross.keys, 2),
+        "cross.values");
+}
+
 std::string prefix_of(size_t block) { return "blocks." + std::to_string(block) + "."; }
 
 }  // namespace
@@ -94,6 +117,7 @@ State load_state(const std::string& path) {
         value = number(name);
       }
     });
+    check_block(path + ": " + prefix_of(i), state.blocks[i]);
   }
   return state;
 }

@@ -1,7 +1,7 @@
 // What a stream leaves behind: the moving averages, the keys and values of the open chunk, the position.
 //
-// A state is a value. Copying it is cheap (tensors are never written in place, so copies may share them), a copy
-// goes its own way, and it can be reordered for beams, saved and loaded.
+// A state is a value. Copying it is cheap (tensors are never written in place, so copies may share them), a
+// copy goes its own way, and it can be reordered for beams, saved and loaded.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct GatedAttentionState {
 };
 
 struct CrossAttentionState {
-  torch::Tensor keys;    // (B, K, Z) of the source, made by the first call
-  torch::Tensor values;  // (B, K, D)
+  torch::Tensor keys;     // (B, K, Z) of the source, made by the first call
+  torch::Tensor values;   // (B, K, D)
   torch::Tensor padding;  // (B, K) bool of the source; undefined if nothing was padded
   int64_t position = 0;
 };

@@ -22,29 +22,15 @@ struct Activate : torch::autograd::Function<Activate> {
     // Dropout alone needs nothing of its input for the backward pass.
     if (activation != Activation::identity) context->save_for_backward({input});
     save(context, std::make_pair(activation, dropout));
-    Tensor y = torch::empty_like(input);
-    const int64_t columns = input.size(-1);
-    const ConstRows from{input.data_ptr<float>(), columns};
-    const Rows to{y.data_ptr<float>(), columns};
-    parallel_rows(columns == 0 ? 0 : input.numel() / columns, columns, [&](int64_t begin, int64_t end) {
-      kernels::activate(activation, dropout, from, to, begin, end, columns);
-    });
-    return y;
+    return activate_forward(input, activation, dropout);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const auto settings = saved<std::pair<Activation, Dropout>>(context);
-    const Activation activation = settings.first;
+    require_first_derivative("an activation");
+    const auto [activation, dropout] = saved<std::pair<Activation, Dropout>>(context);
     const Tensor dy = gradients[0].contiguous();
     const Tensor x = activation == Activation::identity ? dy : context->get_saved_variables()[0];
-    Tensor dx = torch::empty_like(dy);
-    const int64_t columns = dy.size(-1);
-    const ConstRows input{x.data_ptr<float>(), columns}, from{dy.data_ptr<float>(), columns};
-    const Rows to{dx.data_ptr<float>(), columns};
-    parallel_rows(columns == 0 ? 0 : dy.numel() / columns, columns, [&](int64_t begin, int64_t end) {
-      kernels::activate_backward(activation, settings.second, input, from, to, begin, end, columns);
-    });
-    return {dx, Tensor(), Tensor()};
+    return {activate_backward(x, activation, dropout, dy), Tensor(), Tensor()};
   }
 };
 
@@ -69,6 +55,28 @@ Tensor reference(const Tensor& x, Activation activation) {
 }
 
 }  // namespace
+
+Tensor activate_forward(const Tensor& x, Activation activation, const Dropout& dropout) {
+  Tensor y = torch::empty_like(x);
+  const int64_t columns = x.size(-1);
+  const ConstRows from{x.data_ptr<float>(), columns};
+  const Rows to{y.data_ptr<float>(), columns};
+  parallel_rows(columns == 0 ? 0 : x.numel() / columns, columns, [&](int64_t begin, int64_t end) {
+    kernels::activate(activation, dropout, from, to, begin, end, columns);
+  });
+  return y;
+}
+
+Tensor activate_backward(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& dy) {
+  Tensor dx = torch::empty_like(dy);
+  const int64_t columns = dy.size(-1);
+  const ConstRows input{x.data_ptr<float>(), columns}, from{dy.data_ptr<float>(), columns};
+  const Rows to{dx.data_ptr<float>(), columns};
+  parallel_rows(columns == 0 ? 0 : dy.numel() / columns, columns, [&](int64_t begin, int64_t end) {
+    kernels::activate_backward(activation, dropout, input, from, to, begin, end, columns);
+  });
+  return dx;
+}
 
 Tensor activate(const Tensor& x, Activation activation, const Dropout& dropout) {
   if (use_fused(x)) return Activate::apply(x, activation, dropout);

@@ -21,8 +21,8 @@ int64_t content_width(const Tensor& q, const AttentionSettings& settings) {
   return settings.content > 0 ? settings.content : q.size(2);
 }
 
-// What scores of content are divided by: sqrt(Z) for softmax, else the length l of blocks with the given keys and
-// mask. Broadcasts over (N, Q, K).
+// What scores of content are divided by: sqrt(Z) for softmax, else the length l of blocks with the given keys
+// and mask. Broadcasts over (N, Q, K).
 Tensor divisor(const Tensor& q, int64_t keys, const Tensor& mask, const AttentionSettings& settings) {
   if (settings.function == AttentionFunction::softmax)
     return torch::full({1, 1, 1}, std::sqrt(static_cast<double>(content_width(q, settings))), q.options());
@@ -82,13 +82,14 @@ Tensor fold(const Tensor& x, int64_t chunk) {
   return x.reshape(sizes);
 }
 
-// Calls body on tensors (B, L, ...) folded into blocks, on whole chunks first and then on what is left, and puts
-// the results, (blocks, C, X), together to (B, L, X).
+// Calls body on tensors (B, L, ...) folded into blocks, on whole chunks first and then on what is left, and
+// puts the results, (blocks, C, X), together to (B, L, X).
 template <class Body>
 Tensor by_chunks(const std::vector<Tensor>& tensors, int64_t chunk, const Body& body) {
   const int64_t batch = tensors[0].size(0), length = tensors[0].size(1), whole = length / chunk * chunk;
   std::vector<Tensor> results;
-  for (const auto& [begin, end, size] : {std::tuple(int64_t{0}, whole, chunk), std::tuple(whole, length, length - whole)}) {
+  for (const auto& [begin, end, size] :
+       {std::tuple(int64_t{0}, whole, chunk), std::tuple(whole, length, length - whole)}) {
     if (begin == end) continue;
     std::vector<Tensor> parts;
     for (const Tensor& x : tensors) parts.push_back(x.defined() ? fold(x.slice(1, begin, end), size) : x);
@@ -98,14 +99,15 @@ Tensor by_chunks(const std::vector<Tensor>& tensors, int64_t chunk, const Body& 
   return torch::cat(results, 1);
 }
 
-Tensor reference(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
-                 const AttentionSettings& settings) {
+Tensor reference(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
+                 const Tensor& mask, const AttentionSettings& settings) {
   const int64_t batch = q.size(0), length = q.size(1);
   const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
   const int64_t columns = chunked ? settings.chunk : k.size(1);
   Tensor dropped;
   if (settings.dropout.active())
-    dropped = dropout_mask(settings.dropout, batch * length, columns, q.options()).view({batch, length, columns});
+    dropped =
+        dropout_mask(settings.dropout, batch * length, columns, q.options()).view({batch, length, columns});
   if (!chunked) return attend_blocks(q, k, v, bias, mask, dropped, settings);
   return by_chunks({q, k, v, mask, dropped}, settings.chunk, [&](const std::vector<Tensor>& part) {
     const Tensor mine = part[4].defined() ? part[4].slice(2, 0, part[1].size(1)) : part[4];
@@ -177,7 +179,8 @@ class Blocks {
   int64_t first_offset_, size_, per_sequence_;
 };
 
-// Causal rows cost more the later they are: walks a range from both ends, so that equal shares are equal work.
+// Causal rows cost more the later they are: walks a range from both ends, so that equal shares are equal
+// work.
 int64_t zigzag(int64_t i, int64_t count) { return i % 2 == 0 ? i / 2 : count - 1 - i / 2; }
 
 int64_t pieces_per_block(int64_t blocks, int64_t length, int64_t tile) {
@@ -199,10 +202,12 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    require_first_derivative("attention");
     const auto kept = context->get_saved_variables();
     const auto [settings, first_offset] = saved<std::pair<AttentionSettings, int64_t>>(context);
     const auto d = attention_backward(kept[0], kept[1], kept[2], {kept[3], first_offset}, kept[4], settings,
-                                      {kept[5], kept[6]}, gradients[0].contiguous());
+                                      {kept[5], kept[6]}, gradients[0].contiguous(),
+                                      torch::empty_like(kept[1]), torch::empty_like(kept[2]));
     return {d.dq, d.dk, d.dv, d.dbias, Tensor(), Tensor(), Tensor()};
   }
 };
@@ -226,8 +231,8 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias
   const int64_t last_query = settings.first_position + (chunked ? size : q.size(1)) - 1;
   const int64_t last_key = settings.causal ? 0 : (chunked ? size : k.size(1)) - 1;
   require(bias.first <= -last_query && bias.first + bias.values.numel() - 1 >= last_key,
-          "attention: the relative bias covers offsets ", bias.first, " to ", bias.first + bias.values.numel() - 1,
-          ", the sequence needs ", -last_query, " to ", last_key);
+          "attention: the relative bias covers offsets ", bias.first, " to ",
+          bias.first + bias.values.numel() - 1, ", the sequence needs ", -last_query, " to ", last_key);
 }
 
 }  // namespace
@@ -259,9 +264,10 @@ AttentionResult attention_forward(const Tensor& q, const Tensor& k, const Tensor
   return result;
 }
 
-AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
-                                       const Tensor& mask, const AttentionSettings& settings,
-                                       const AttentionResult& result, const Tensor& dout) {
+AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const Tensor& v,
+                                       const RelativeBias& bias, const Tensor& mask,
+                                       const AttentionSettings& settings, const AttentionResult& result,
+                                       const Tensor& dout, Tensor dk, Tensor dv) {
   constexpr int64_t kKeys = 128;
   const Tensor dense_mask = mask.defined() ? mask.contiguous() : mask;
   const Blocks blocks(q, k, v, bias, dense_mask, settings);
@@ -272,7 +278,7 @@ AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const T
   const int64_t workers =
       std::min<int64_t>(pieces_per_block(blocks.count(), tiles * kKeys, kKeys), at::get_num_threads());
   Tensor dq = torch::zeros({workers, q.size(0), q.size(1), q.size(2)}, q.options());
-  AttentionDerivative derivative{Tensor(), torch::empty_like(k), torch::empty_like(v), Tensor()};
+  AttentionDerivative derivative{dk, dv, Tensor(), Tensor()};
   Tensor dbias;
   if (bias.values.defined()) dbias = torch::zeros({at::get_num_threads(), blocks.offsets()}, q.options());
 
@@ -309,8 +315,8 @@ AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const T
   return derivative;
 }
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
-                 const AttentionSettings& settings) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
+                 const Tensor& mask, const AttentionSettings& settings) {
   check(q, k, v, bias, mask, settings);
   if (!use_fused(q)) return reference(q, k, v, bias, mask, settings);
   Tensor scaled = q;
@@ -321,11 +327,12 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Relati
     };
     const Tensor rest = q.slice(2, content);
     const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
-    scaled = torch::cat({q.narrow(2, 0, content),
-                         chunked ? by_chunks({rest, k, mask}, settings.chunk,
-                                             [&](const auto& part) { return unscale(part[0], part[1], part[2]); })
-                                 : unscale(rest, k, mask)},
-                        2);
+    scaled =
+        torch::cat({q.narrow(2, 0, content),
+                    chunked ? by_chunks({rest, k, mask}, settings.chunk,
+                                        [&](const auto& part) { return unscale(part[0], part[1], part[2]); })
+                            : unscale(rest, k, mask)},
+                   2);
   }
   return FusedAttention::apply(scaled, k, v, maybe(bias.values), bias.first, maybe(mask), settings);
 }

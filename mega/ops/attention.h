@@ -24,10 +24,11 @@ struct RelativeBias {
 
 // f(Q K^T scale + bias) V (equation 11). q (B, Q, Z), k (B, K, Z), v (B, K, V), mask (B, K) bool with true =
 // padding, or undefined. Softmax scales by 1/sqrt(Z); the others by 1/l, where l is the position of a causal
-// query + 1, else the number of keys its chunk holds that are not padding. Where all keys of a chunk are padding,
-// softmax ignores the mask (as released). A query that sees no key gives 0.
+// query + 1, else the number of keys its chunk holds that are not padding. Where all keys of a chunk are
+// padding, softmax ignores the mask (as released). A query that sees no key gives 0.
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                        const RelativeBias& bias, const torch::Tensor& mask, const AttentionSettings& settings);
+                        const RelativeBias& bias, const torch::Tensor& mask,
+                        const AttentionSettings& settings);
 
 // The fused form's two directions, for operations that contain one. Contiguous float32 on the CPU.
 struct AttentionResult {
@@ -37,12 +38,13 @@ struct AttentionResult {
 AttentionResult attention_forward(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                                   const RelativeBias& bias, const torch::Tensor& mask,
                                   const AttentionSettings& settings);
+// dk and dv may be k and v themselves, which are then overwritten.
 struct AttentionDerivative {
-  torch::Tensor dq, dk, dv, dbias;
+  torch::Tensor dk, dv, dq, dbias;
 };
 AttentionDerivative attention_backward(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                                        const RelativeBias& bias, const torch::Tensor& mask,
                                        const AttentionSettings& settings, const AttentionResult& result,
-                                       const torch::Tensor& dout);
+                                       const torch::Tensor& dout, torch::Tensor dk, torch::Tensor dv);
 
 }  // namespace mega::ops

@@ -18,7 +18,8 @@ Dropout draw_dropout(double rate, bool training) {
   return {static_cast<float>(rate), at::check_generator<at::CPUGeneratorImpl>(generator)->random64()};
 }
 
-Tensor dropout_mask(const Dropout& dropout, int64_t rows, int64_t columns, const torch::TensorOptions& options) {
+Tensor dropout_mask(const Dropout& dropout, int64_t rows, int64_t columns,
+                    const torch::TensorOptions& options) {
   Tensor mask = torch::empty({rows, columns}, torch::kFloat32);
   float* data = mask.data_ptr<float>();
   parallel_rows(rows, columns, [&](int64_t begin, int64_t end) {

@@ -394,8 +394,7 @@ class EmaFunction : public torch::autograd::Function<EmaFunction> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
-    require(!torch::GradMode::is_enabled(),
-            "the fused EMA has no second derivative; use the reference form (ops::FormGuard) for that");
+    require_first_derivative("the EMA");
     const variable_list kept = context->get_saved_variables();
     const Inputs in{kept[0], kept[1], kept[2], kept[3],
                     kept[4], kept[5], kept[6], saved<EmaSettings>(context)};

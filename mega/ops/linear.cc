@@ -2,10 +2,12 @@
 
 #include "mega/base/error.h"
 #include "mega/kernels/gates.h"
+#include "mega/ops/activation.h"
 #include "mega/ops/form.h"
 #include "mega/ops/matmul.h"
 #include "mega/ops/maybe.h"
 #include "mega/ops/parallel.h"
+#include "mega/ops/saved.h"
 
 namespace mega::ops {
 namespace {
@@ -18,29 +20,47 @@ Matrix matrix(const Tensor& x, bool transposed = false) {
   return {x.data_ptr<float>(), x.size(1), transposed};
 }
 
+// What happens to the input of a product first.
+struct Prologue {
+  Activation activation = Activation::identity;
+  Dropout dropout;
+  bool trivial() const { return activation == Activation::identity && !dropout.active(); }
+  Tensor operator()(const Tensor& x) const {
+    return trivial() ? x : activate_forward(x, activation, dropout);
+  }
+};
+
+// Keeps the input before its activation only; the activation is made again in the backward pass.
 struct Linear : torch::autograd::Function<Linear> {
-  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight,
-                        const MaybeTensor& bias) {
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Prologue& prologue,
+                        const Tensor& weight, const MaybeTensor& bias) {
     const Tensor rows = x.reshape({-1, x.size(-1)}).contiguous();
     const Tensor dense = weight.contiguous();
     context->save_for_backward({rows, dense});
-    context->saved_data["sizes"] = x.sizes().vec();
     context->saved_data["biased"] = bias.has_value();
+    save(context, prologue);
     auto sizes = x.sizes().vec();
     sizes.back() = weight.size(0);
-    return linear_forward(rows, dense, tensor_of(bias)).view(sizes);
+    return linear_forward(prologue(rows), dense, tensor_of(bias)).view(sizes);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const auto saved = context->get_saved_variables();
-    const Tensor &x = saved[0], &weight = saved[1];
+    require_first_derivative("a linear map");
+    const auto kept = context->get_saved_variables();
+    const Tensor &x = kept[0], &weight = kept[1];
+    const auto prologue = saved<Prologue>(context);
     const Tensor dy = gradients[0].reshape({-1, weight.size(0)}).contiguous();
     Tensor dx, dweight, dbias;
-    if (context->needs_input_grad(0))
-      dx = linear_input_gradient(dy, weight).view(context->saved_data["sizes"].toIntVector());
-    if (context->needs_input_grad(1)) dweight = linear_weight_gradient(dy, x);
+    if (context->needs_input_grad(1)) dweight = linear_weight_gradient(dy, prologue(x));
+    if (context->needs_input_grad(0)) {
+      dx = linear_input_gradient(dy, weight);
+      if (!prologue.trivial()) dx = activate_backward(x, prologue.activation, prologue.dropout, dx);
+      auto sizes = gradients[0].sizes().vec();
+      sizes.back() = weight.size(1);
+      dx = dx.view(sizes);
+    }
     if (context->saved_data["biased"].toBool() && context->needs_input_grad(2)) dbias = column_sums(dy);
-    return {dx, dweight, dbias};
+    return {dx, Tensor(), dweight, dbias};
   }
 };
 
@@ -81,9 +101,15 @@ Tensor column_sums(const Tensor& dy) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return activated_linear(x, Activation::identity, {}, weight, bias);
+}
+
+Tensor activated_linear(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& weight,
+                        const Tensor& bias) {
   require(x.size(-1) == weight.size(1), "linear: input of shape ", x.sizes(), " needs a last dimension of ",
           weight.size(1));
-  return use_fused(x) ? Linear::apply(x, weight, maybe(bias)) : torch::linear(x, weight, bias);
+  if (use_fused(x)) return Linear::apply(x, Prologue{activation, dropout}, weight, maybe(bias));
+  return torch::linear(activate(x, activation, dropout), weight, bias);
 }
 
 }  // namespace mega::ops

@@ -5,6 +5,7 @@
 #include "mega/ops/form.h"
 #include "mega/ops/maybe.h"
 #include "mega/ops/parallel.h"
+#include "mega/ops/saved.h"
 
 namespace mega::ops {
 namespace {
@@ -38,8 +39,9 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const auto saved = context->get_saved_variables();
-    const Tensor &x = saved[0], &weight = saved[1], &inverse = saved[2];
+    require_first_derivative("a norm");
+    const auto kept = context->get_saved_variables();
+    const Tensor &x = kept[0], &weight = kept[1], &inverse = kept[2];
     const Tensor dy = gradients[0].contiguous();
     const int64_t columns = x.size(-1), rows = x.numel() / columns;
     Tensor dx = torch::empty_like(x), partial;

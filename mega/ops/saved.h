@@ -1,9 +1,11 @@
-// Keeps a plain value, such as a settings struct, for the backward pass of an autograd function.
+// What autograd functions share: keeping a plain value, such as a settings struct, for the backward pass, and
+// refusing a second derivative, which would otherwise silently be zero.
 #pragma once
 
 #include <memory>
 #include <utility>
 
+#include "mega/base/error.h"
 #include "mega/ops/torch.h"
 
 namespace mega::ops {
@@ -23,6 +25,11 @@ void save(torch::autograd::AutogradContext* context, T value) {
 template <class T>
 T saved(torch::autograd::AutogradContext* context) {
   return static_cast<const Saved<T>&>(*context->saved_data["settings"].toCapsule()).value;
+}
+
+inline void require_first_derivative(const char* what) {
+  require(!torch::GradMode::is_enabled(), "the fused form of ", what,
+          " has no second derivative; use the reference form (ops::FormGuard) for that");
 }
 
 }  // namespace mega::ops

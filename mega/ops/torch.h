@@ -5,3 +5,11 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 #include <torch/version.h>
+
+// libtorch 2 took `const` off Allocator::allocate, and asks allocators to copy.
+#define MEGA_TORCH_2 (TORCH_VERSION_MAJOR >= 2)
+#if MEGA_TORCH_2
+#define MEGA_ALLOCATE_CONST
+#else
+#define MEGA_ALLOCATE_CONST const
+#endif

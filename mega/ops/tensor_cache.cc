@@ -1,0 +1,109 @@
+#include "mega/ops/tensor_cache.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "mega/base/error.h"
+#include "mega/ops/torch.h"
+
+namespace mega::ops {
+namespace {
+
+constexpr size_t kAlignment = 64;   // of data; also the room for a block's size in front of it
+constexpr size_t kLarge = 1 << 20;  // smaller blocks are the C library's
+constexpr size_t kUnit =
+    1 << 16;  // large blocks are multiples of this, so that nearly equal ones fit each other
+
+// Idle blocks are kept as long as all blocks together are hardly larger than those in use once were.
+class Blocks {
+ public:
+  void* take(size_t size) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      in_use_ += size;
+      highest_ = std::max(highest_, in_use_);
+      if (const auto found = idle_.find(size); found != idle_.end()) {
+        void* block = found->second;
+        idle_.erase(found);
+        idle_bytes_ -= size;
+        return block;
+      }
+      trim();
+    }
+    void* block = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(block != MAP_FAILED, "out of memory: no ", size >> 20, " MB for a tensor");
+    return block;
+  }
+
+  void give_back(void* block, size_t size) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    in_use_ -= size;
+    idle_.emplace(size, block);
+    idle_bytes_ += size;
+    trim();
+  }
+
+ private:
+  void trim() {
+    while (!idle_.empty() && idle_bytes_ + in_use_ > highest_ + highest_ / 16) {
+      const auto smallest = idle_.begin();
+      munmap(smallest->second, smallest->first);
+      idle_bytes_ -= smallest->first;
+      idle_.erase(smallest);
+    }
+  }
+
+  std::mutex mutex_;
+  std::multimap<size_t, void*> idle_;
+  size_t idle_bytes_ = 0, in_use_ = 0, highest_ = 0;
+};
+
+Blocks& blocks() {
+  static auto* const instance = new Blocks();  // outlives every tensor
+  return *instance;
+}
+
+// A block starts with its size; the data follows at the next multiple of the alignment.
+void release(void* data) {
+  if (data == nullptr) return;
+  char* block = static_cast<char*>(data) - kAlignment;
+  const size_t size = *reinterpret_cast<size_t*>(block);
+  if (size >= kLarge) {
+    blocks().give_back(block, size);
+  } else {
+    std::free(block);
+  }
+}
+
+class TensorCache final : public at::Allocator {
+ public:
+  at::DataPtr allocate(size_t bytes) MEGA_ALLOCATE_CONST override {
+    if (bytes == 0) return {nullptr, nullptr, &release, at::kCPU};
+    const size_t unit = bytes >= kLarge ? kUnit : kAlignment;
+    const size_t size = (bytes + kAlignment + unit - 1) / unit * unit;
+    void* block = size >= kLarge ? blocks().take(size) : std::aligned_alloc(kAlignment, size);
+    require(block != nullptr, "out of memory: no ", bytes, " bytes for a tensor");
+    *static_cast<size_t*>(block) = size;
+    void* data = static_cast<char*>(block) + kAlignment;
+    return {data, data, &release, at::kCPU};
+  }
+  at::DeleterFnPtr raw_deleter() const override { return &release; }
+#if MEGA_TORCH_2
+  void copy_data(void* to, const void* from, size_t count) const override {
+    default_copy_data(to, from, count);
+  }
+#endif
+};
+
+}  // namespace
+
+void use_tensor_cache() {
+  static auto* const cache = new TensorCache();  // outlives every tensor
+  c10::SetAllocator(at::kCPU, cache, 1);
+}
+
+}  // namespace mega::ops

@@ -1,0 +1,233 @@
+// One golden file, and how far a run of ours is from it.
+//
+// A case takes the inputs and options it needs, loads the parameters into a module, runs it, and hands the
+// outputs to `check`, which compares every value and every gradient of the file. `finish` then fails for
+// whatever nobody asked for: an input, a parameter or a result that a case forgets must not go unnoticed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mega/base/error.h"
+#include "mega/base/safetensors.h"
+#include "mega/ops/tensor_file.h"
+#include "mega/ops/torch.h"
+
+namespace mega::testing {
+
+using torch::Tensor;
+
+// How far two tensors may differ, as a share of the largest value.
+inline constexpr double kValueTolerance = 1e-5;
+inline constexpr double kGradientTolerance = 1e-4;
+// A gradient may be zero by algebra. It is then compared with this share of the file's largest gradient.
+inline constexpr double kGradientFloor = 1e-3;
+
+// Names as in the file, without "out.".
+using Outputs = std::map<std::string, Tensor>;
+
+inline double largest(const Tensor& x) {
+  return x.numel() == 0 ? 0.0 : x.detach().to(torch::kFloat64).abs().max().item<double>();
+}
+
+class Golden {
+ public:
+  explicit Golden(const std::filesystem::path& path) : file_(Safetensors::open(path)) {
+    for (const std::string& name : names("grad."))
+      largest_gradient_ = std::max(largest_gradient_, largest(ops::to_tensor(file_.at(name))));
+  }
+
+  // Options: the file's metadata.
+  bool has_option(const std::string& key) const { return file_.metadata().contains(key); }
+  const std::string& option(const std::string& key) {
+    require(has_option(key), "the metadata has no `", key, "`");
+    known_options_.insert(key);
+    return file_.metadata().at(key);
+  }
+  std::string option(const std::string& key, const char* otherwise) {
+    return has_option(key) ? option(key) : otherwise;
+  }
+  double real(const std::string& key) {
+    const std::string& text = option(key);
+    size_t used = 0;
+    const double value = std::stod(text, &used);
+    require(used == text.size(), key, ": \"", text, "\" is no number");
+    return value;
+  }
+  int64_t number(const std::string& key) {
+    const double value = real(key);
+    require(value == static_cast<double>(static_cast<int64_t>(value)), key, ": ", value,
+            " is no whole number");
+    return static_cast<int64_t>(value);
+  }
+  bool flag(const std::string& key) {
+    return choice<bool>(key, {{"True", true}, {"yes", true}, {"False", false}, {"no", false}});
+  }
+  bool flag(const std::string& key, bool otherwise) { return has_option(key) ? flag(key) : otherwise; }
+  template <class T>
+  T choice(const std::string& key, const std::map<std::string, T>& values) {
+    const auto found = values.find(option(key));
+    require(found != values.end(), key, ": \"", option(key), "\" is not known here");
+    return found->second;
+  }
+  // For options that do not change what is computed here.
+  void ignore(std::initializer_list<const char*> keys) { known_options_.insert(keys.begin(), keys.end()); }
+
+  // Inputs: leaves of the graph if the file has their gradients. Undefined if the file has none of that name.
+  bool has(const std::string& name) const { return file_.find(name) != nullptr; }
+  Tensor input(const std::string& name) {
+    Tensor x = take("in." + name);
+    if (has("grad.in." + name)) x.requires_grad_();
+    leaves_["in." + name] = x;
+    return x;
+  }
+  Tensor optional_input(const std::string& name) { return has("in." + name) ? input(name) : Tensor(); }
+
+  // Parameters and buffers of the module, each of which the file must have in the same shape; sets training
+  // mode.
+  void load(torch::nn::Module& module) {
+    const torch::NoGradGuard guard;
+    const auto copy = [&](const auto& item) {
+      const Tensor value = take("param." + item.key());
+      require(value.sizes() == item.value().sizes() && value.scalar_type() == item.value().scalar_type(),
+              item.key(), " is ", value.sizes(), " ", value.scalar_type(), " in the file, ",
+              item.value().sizes(), " ", item.value().scalar_type(), " in the module");
+      item.value().copy_(value);
+      leaves_["param." + item.key()] = item.value();
+    };
+    for (const auto& item : module.named_parameters()) copy(item);
+    for (const auto& item : module.named_buffers()) copy(item);
+    module.train(flag("training"));
+  }
+
+  // Compares every out.* of the file, and every grad.* of the loss that its cotangents define.
+  void check(const Outputs& outputs) {
+    for (const std::string& name : names("out.")) {
+      if (name == kLoss) continue;
+      const std::string key = name.substr(4);
+      if (key.starts_with("buffer.")) {
+        const auto buffer = leaves_.find("param." + key.substr(7));
+        require(buffer != leaves_.end(), name, ": the module has no such buffer");
+        value(name, buffer->second);
+      } else {
+        const auto output = outputs.find(key);
+        require(output != outputs.end(), name, ": no such output here");
+        value(name, output->second);
+      }
+    }
+    const Tensor loss = check_loss(outputs);
+    if (!loss.defined()) return;
+    loss.backward();
+    for (const auto& [name, leaf] : leaves_) {
+      if (!leaf.requires_grad()) continue;
+      const Tensor gradient = leaf.grad().defined() ? leaf.grad() : torch::zeros_like(leaf);
+      if (has("grad." + name))
+        this->gradient("grad." + name, gradient);
+      else if (largest(gradient) > 0.0)
+        ADD_FAILURE() << "grad." << name << ": there is one here, and none in the file";
+    }
+  }
+
+  // Compares one result with the file's; a second result for the same name says `how` it came about.
+  void value(const std::string& name, const Tensor& actual, const std::string& how = "") {
+    const Tensor expected = take(name);
+    compare(name + how, actual, expected, kValueTolerance * largest(expected));
+  }
+  void gradient(const std::string& name, const Tensor& actual) {
+    const Tensor expected = take(name);
+    compare(name, actual, expected,
+            kGradientTolerance * std::max(largest(expected), kGradientFloor * largest_gradient_));
+  }
+  // Intermediate values: compared if the file has them.
+  void aux(const std::string& name, const Tensor& actual) {
+    if (has("aux." + name)) value("aux." + name, actual);
+  }
+
+  void finish() {
+    for (const TensorView& tensor : file_.tensors()) {
+      if (taken_.contains(tensor.name)) continue;
+      if (tensor.name.starts_with("aux."))
+        std::printf("  ----  %-66s not exposed\n", tensor.name.c_str());
+      else
+        ADD_FAILURE() << tensor.name << ": left over, nothing here used it";
+    }
+    for (const auto& [key, text] : file_.metadata()) {
+      if (!known_options_.contains(key))
+        std::printf("  ----  option %s = %s: not interpreted\n", key.c_str(), text.c_str());
+    }
+  }
+
+  // Names of the file's tensors that begin so.
+  std::vector<std::string> names(const std::string& prefix) const {
+    std::vector<std::string> result;
+    for (const TensorView& tensor : file_.tensors())
+      if (tensor.name.starts_with(prefix)) result.push_back(tensor.name);
+    return result;
+  }
+
+  Tensor take(const std::string& name) {
+    taken_.insert(name);
+    return ops::to_tensor(file_.at(name));
+  }
+
+  // Largest difference as a share of its tolerance, and where.
+  double worst() const { return worst_; }
+  const std::string& worst_name() const { return worst_name_; }
+
+ private:
+  static constexpr const char* kLoss = "out.loss_of_cotangent";
+
+  // The sum over outputs of output * cotangent; undefined if the file has no cotangent.
+  Tensor check_loss(const Outputs& outputs) {
+    Tensor loss;
+    double squares = 0.0;
+    for (const std::string& name : names("cotangent")) {
+      const Tensor& output = outputs.at(name == "cotangent" ? "y" : name.substr(10));
+      const Tensor terms = (output * take(name)).to(torch::kFloat64);
+      loss = loss.defined() ? loss + terms.sum() : terms.sum();
+      squares += terms.detach().square().sum().item<double>();
+    }
+    if (has(kLoss)) {
+      // The terms' signs differ, so the sum may happen to be near zero: measured by what such a sum usually
+      // is.
+      const Tensor expected = take(kLoss);
+      compare(kLoss, loss.reshape(expected.sizes()), expected,
+              kValueTolerance * std::max(largest(expected), std::sqrt(squares)));
+    }
+    return loss;
+  }
+
+  void compare(const std::string& name, const Tensor& actual, const Tensor& expected, double tolerance) {
+    if (!actual.defined() || actual.sizes() != expected.sizes()) {
+      ADD_FAILURE() << name << ": expected " << expected.sizes() << ", got "
+                    << (actual.defined() ? actual.sizes() : c10::IntArrayRef());
+      return;
+    }
+    const double difference = largest(actual.detach().to(torch::kFloat64) - expected.to(torch::kFloat64));
+    const bool ok = difference <= tolerance;  // false for NaN
+    std::printf("  %-4s  %-66s %.1e  tolerance %.1e\n", ok ? "OK" : "FAIL", name.c_str(), difference,
+                tolerance);
+    if (!ok) ADD_FAILURE() << name << ": differs by " << difference << ", tolerance " << tolerance;
+    const double ratio = difference == 0.0 ? 0.0 : difference / tolerance;
+    if (ratio <= worst_) return;
+    worst_ = std::isnan(ratio) ? INFINITY : ratio;
+    worst_name_ = name;
+  }
+
+  Safetensors file_;
+  double largest_gradient_ = 0.0;
+  std::map<std::string, Tensor> leaves_;  // by their names in the file
+  std::set<std::string> taken_, known_options_;
+  double worst_ = 0.0;
+  std::string worst_name_;
+};
+
+}  // namespace mega::testing

@@ -1,0 +1,171 @@
+// The released implementation's options, read from a golden file and said in ours.
+#pragma once
+
+#include <string>
+
+#include "mega/base/text.h"
+#include "mega/config/layer_options.h"
+#include "mega/config/model_options.h"
+#include "mega/config/train_options.h"
+#include "tests/golden/golden.h"
+
+namespace mega::testing {
+
+// What every file says and no computation depends on.
+inline void ignore_descriptions(Golden& golden) {
+  golden.ignore({"case", "source_commit", "torch", "module", "note", "loss", "buffers", "batch", "length",
+                 "padding", "query_length", "key_length", "f32_noise_out", "f32_noise_grad",
+                 "feature_dropout"});
+  for (const char* key :
+       {"dropout", "attention_dropout", "hidden_dropout", "activation_dropout", "act_dropout"}) {
+    const std::string text = golden.option(key, "0");
+    require(text.starts_with("0") && std::stod(text) == 0.0, key, ": ", text,
+            ", and random numbers cannot agree");
+  }
+  require(golden.option("dtype", "float32") == "float32", "dtype: expected float32");
+  require(golden.option("layout", "time x batch x channel") == "time x batch x channel", "layout: unknown");
+}
+
+inline Activation activation(Golden& golden, const std::string& key) {
+  if (!golden.has_option(key)) return Activation::silu;
+  return golden.choice<Activation>(key, {{"silu", Activation::silu},
+                                         {"swish", Activation::silu},
+                                         {"gelu", Activation::gelu},
+                                         {"gelu_accurate", Activation::gelu_tanh},
+                                         {"gelu_fast", Activation::gelu_tanh},
+                                         {"relu", Activation::relu},
+                                         {"relu2", Activation::relu2},
+                                         {"sigmoid", Activation::sigmoid},
+                                         {"linear", Activation::identity}});
+}
+
+inline AttentionFunction attention_function(Golden& golden, const std::string& key) {
+  return golden.choice<AttentionFunction>(key, {{"softmax", AttentionFunction::softmax},
+                                                {"relu2", AttentionFunction::relu2},
+                                                {"laplace", AttentionFunction::laplace}});
+}
+
+inline PositionKind position(Golden& golden) {
+  return golden.choice<PositionKind>("rel_pos_bias",
+                                     {{"simple", PositionKind::simple}, {"rotary", PositionKind::rotary}});
+}
+
+inline NormKind norm(Golden& golden) {
+  return golden.choice<NormKind>("norm_type", {{"layernorm", NormKind::layer},
+                                               {"scalenorm", NormKind::scale},
+                                               {"rmsnorm", NormKind::rms},
+                                               {"batchnorm", NormKind::batch},
+                                               {"syncbatchnorm", NormKind::sync_batch}});
+}
+
+inline int64_t truncation(Golden& golden, const std::string& key) {
+  return golden.option(key, "None") == "None" ? 0 : golden.number(key);
+}
+
+inline EmaOptions ema_options(Golden& golden) {
+  EmaOptions options;
+  options.dimension = golden.number("ndim");
+  options.bidirectional = golden.flag("bidirectional");
+  options.truncation = truncation(golden, "truncation");
+  return options;
+}
+
+// MovingAverageGatedAttention, GatedCrossAttention and NormalizedFeedForwardNetwork, each of which has some
+// of them.
+inline BlockOptions layer_options(Golden& golden) {
+  BlockOptions options;
+  options.width = golden.number("embed_dim");
+  if (golden.has_option("bidirectional")) options.ema = ema_options(golden);
+  if (golden.has_option("hdim")) options.values = golden.number("hdim");
+  if (golden.has_option("zdim")) options.shared = golden.number("zdim");
+  if (golden.has_option("ffn_hidden_dim")) options.hidden = golden.number("ffn_hidden_dim");
+  if (golden.has_option("attention_activation"))
+    options.attention = attention_function(golden, "attention_activation");
+  if (golden.has_option("rel_pos_bias")) options.position = position(golden);
+  if (golden.has_option("max_positions")) options.max_positions = golden.number("max_positions");
+  if (golden.has_option("chunk_size")) options.chunk = golden.number("chunk_size");
+  options.causal = golden.flag("causal", false);
+  options.norm = norm(golden);
+  options.prenorm = golden.flag("prenorm");
+  options.affine = golden.flag("norm_affine", true);
+  options.activation = activation(golden, "activation");
+  golden.ignore({"ndim"});  // cross attention is given one and has no moving average
+  return options;
+}
+
+// LRAModel and SCRawModel.
+inline EncoderClassifierOptions encoder_options(Golden& golden, InputKind input) {
+  require(golden.option("layer_type") == "mega", "layer_type: \"", golden.option("layer_type"),
+          "\" is not known here");
+  require(golden.number("classifier_layers") == 1, "classifier_layers: only 1 is known here");
+  require(activation(golden, "classifier_activation_fn") == Activation::gelu,
+          "classifier_activation_fn: not gelu");
+  require(!golden.flag("use_p", false) && !golden.flag("adaptive_input", false), "use_p or adaptive_input");
+  golden.ignore({"arch", "apply_bert_init", "decoder_embed_dim", "encoder_attention_heads",
+                 "encoder_learned_pos", "max_source_positions", "no_token_positional_embeddings", "sent_loss",
+                 "share_encoder_input_output_embed", "pad_index", "vocab_size", "classifier_in_dim"});
+
+  EncoderClassifierOptions options;
+  options.input = input;
+  if (input == InputKind::tokens) options.vocabulary = golden.number("vocab_size");
+  options.classes = golden.number("sentence_class_num");
+  options.layers = golden.number("encoder_layers");
+  options.head = golden.number("classifier_out_dim");
+  options.pooling = golden.choice<Pooling>("sen_rep_type", {{"mp", Pooling::mean}, {"cls", Pooling::cls}});
+  options.normalize_embedding = golden.flag("normalize_embedding", false);
+
+  BlockOptions& block = options.block;
+  block.width = golden.number("encoder_embed_dim");
+  block.values = golden.number("encoder_hidden_dim");
+  block.hidden = golden.number("encoder_ffn_embed_dim");
+  block.shared = golden.number("z_dim");
+  block.ema.dimension = golden.number("n_dim");
+  block.ema.truncation = truncation(golden, "truncation_length");
+  block.attention = attention_function(golden, "attention_activation_fn");
+  block.position = position(golden);
+  block.max_positions = golden.number("max_positions");
+  block.chunk = golden.number("chunk_size");
+  block.norm = norm(golden);
+  block.prenorm = golden.flag("encoder_normalize_before");
+  block.activation = activation(golden, "activation_fn");
+  return options;
+}
+
+inline TrainOptions adam_options(Golden& golden) {
+  TrainOptions options;
+  options.beta1 = golden.real("beta1");
+  options.beta2 = golden.real("beta2");
+  options.epsilon = golden.real("eps");
+  options.weight_decay = golden.real("weight_decay");
+  options.clip = golden.real("clip_norm");
+  return options;
+}
+
+// "lr=0.004 warmup=10000 power=1 init=1e-7 total=25000 end=0"
+inline TrainOptions schedule_options(const std::string& text) {
+  TrainOptions options;
+  for (const std::string& part : split(text, ' ')) {
+    const size_t equals = part.find('=');
+    require(equals != std::string::npos, "a schedule of \"", text, "\"");
+    const std::string key = part.substr(0, equals);
+    const double value = std::stod(part.substr(equals + 1));
+    if (key == "lr") {
+      options.learning_rate = value;
+    } else if (key == "warmup") {
+      options.warmup = static_cast<int64_t>(value);
+    } else if (key == "power") {
+      options.warmup_power = value;
+    } else if (key == "init") {
+      options.initial_learning_rate = value;
+    } else if (key == "total") {
+      options.updates = static_cast<int64_t>(value);
+    } else if (key == "end") {
+      options.final_learning_rate = value;
+    } else {
+      fail("a schedule with an unknown \"", key, "\"");
+    }
+  }
+  return options;
+}
+
+}  // namespace mega::testing

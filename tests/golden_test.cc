@@ -1,0 +1,448 @@
+// Our modules against numbers that the released implementation computed: values and gradients, in both forms.
+//
+// MEGA_GOLDEN_DIR names the folder of *.safetensors files; tests/golden/README.md says what they hold. A
+// file's name begins with what it is a case of. Files of parts that are still to come are skipped, by name,
+// as pending.
+#include "tests/golden/golden.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "mega/models/classifier.h"
+#include "mega/nn/ema.h"
+#include "mega/nn/feed_forward.h"
+#include "mega/nn/gated_attention.h"
+#include "mega/nn/gated_cross_attention.h"
+#include "mega/nn/norm.h"
+#include "mega/nn/position.h"
+#include "mega/ops/activation.h"
+#include "mega/ops/form.h"
+#include "mega/train/adamw.h"
+#include "mega/train/schedule.h"
+#include "tests/golden/options.h"
+
+namespace mega::testing {
+namespace {
+
+// Layers are (time, batch, channel) in the files and (batch, time, channel) here: the way there, and back.
+Tensor swap(const Tensor& x) { return x.transpose(0, 1); }
+
+using Lengths = std::vector<int64_t>;
+
+// Feeds x (B, L, D) and its mask piece by piece to step(x, mask), and joins what comes out.
+template <class Step>
+Tensor stream(const Tensor& x, const Tensor& mask, const Lengths& lengths, const Step& step) {
+  std::vector<Tensor> outputs;
+  int64_t begin = 0;
+  for (const int64_t length : lengths) {
+    const Tensor piece_mask = mask.defined() ? mask.narrow(1, begin, length) : mask;
+    outputs.push_back(step(x.narrow(1, begin, length), piece_mask));
+    begin += length;
+  }
+  require(begin == x.size(1), "segments of ", begin, " positions in all, the input has ", x.size(1));
+  return torch::cat(outputs, 1);
+}
+
+Lengths single_steps(int64_t length) { return Lengths(static_cast<size_t>(length), 1); }
+
+Lengths random_cuts(int64_t length, uint32_t seed) {
+  std::mt19937 random(seed);
+  Lengths lengths;
+  for (int64_t left = length; left > 0; left -= lengths.back())
+    lengths.push_back(std::min<int64_t>(left, 1 + random() % 13));
+  return lengths;
+}
+
+Lengths segments(Golden& golden) {
+  Lengths lengths;
+  for (const std::string& text : split(golden.option("segments"), ',')) lengths.push_back(std::stoll(text));
+  return lengths;
+}
+
+// A stream in other pieces than the file's must give the same: run(lengths) gives out.y in the file's layout.
+template <class Run>
+void check_other_cuts(Golden& golden, int64_t length, const Run& run) {
+  golden.value("out.y", run(single_steps(length)), " (single steps)");
+  for (const uint32_t seed : {1, 2, 3})
+    golden.value("out.y", run(random_cuts(length, seed)), " (random cuts " + std::to_string(seed) + ")");
+}
+
+void ema_case(Golden& golden) {
+  const EmaOptions options = ema_options(golden);
+  nn::Ema ema(golden.number("embed_dim"), options);
+  golden.load(*ema);
+  const Tensor x = golden.input("x"), mask = golden.optional_input("padding_mask");
+  const auto whole = [&] { return swap(ema->forward(swap(x), mask)); };
+  if (golden.flag("incremental", false)) {
+    std::vector<Tensor> states;
+    const auto run = [&](const Lengths& lengths) {
+      states.assign(1, Tensor());
+      return swap(stream(swap(x), mask, lengths, [&](const Tensor& piece, const Tensor& piece_mask) {
+        states.push_back(states.back());
+        return ema->forward(piece, piece_mask, &states.back());
+      }));
+    };
+    const Tensor y = run(segments(golden));
+    golden.check({{"y", y}, {"state", states.back()}});
+    for (size_t i = 1; i < states.size(); ++i) golden.aux("state_after_seg" + std::to_string(i), states[i]);
+    const torch::NoGradGuard guard;
+    golden.aux("parallel", whole());
+    check_other_cuts(golden, x.size(0), run);
+    return;
+  }
+  golden.check({{"y", whole()}});
+  if (golden.has("aux.kernel")) {
+    const auto [q, b, c] = ema->coefficients();
+    const Tensor lags = torch::arange(golden.take("aux.kernel").size(1), q.options().requires_grad(false));
+    golden.aux("kernel", ((c * b).unsqueeze(2) * q.unsqueeze(2).pow(lags)).sum(1));
+  }
+}
+
+// The bias as a matrix, (length, length).
+Tensor dense_bias(nn::PositionImpl& position, int64_t length) {
+  const ops::RelativeBias bias = position.bias(1 - length, length - 1);
+  const Tensor index = torch::arange(length);
+  return bias.values.index({index.unsqueeze(0) - index.unsqueeze(1) - bias.first});
+}
+
+// The released layers are given their causal mask, ours are told: it must be the one they know.
+void check_causal_mask(Golden& golden, const BlockOptions& options) {
+  const Tensor mask = golden.optional_input("attn_mask");
+  if (!mask.defined()) return;
+  const Tensor visible = options.attention == AttentionFunction::softmax ? mask == 0 : mask == 1;
+  require(options.causal && visible.equal(torch::ones_like(visible).tril()),
+          "in.attn_mask is no causal mask");
+}
+
+void gated_attention_case(Golden& golden) {
+  const BlockOptions options = layer_options(golden);
+  nn::GatedAttention layer(options);
+  golden.load(*layer);
+  check_causal_mask(golden, options);
+  const Tensor x = golden.input("x"), mask = golden.optional_input("padding_mask");
+  const auto whole = [&] { return swap(layer->forward(swap(x), mask)); };
+  if (golden.flag("incremental", false)) {
+    nn::GatedAttentionState state;
+    const auto run = [&](const Lengths& lengths) {
+      state = {};
+      return swap(stream(swap(x), mask, lengths, [&](const Tensor& piece, const Tensor& piece_mask) {
+        return layer->forward(piece, piece_mask, &state);
+      }));
+    };
+    golden.check({{"y", run(segments(golden))}});
+    golden.aux("ema_state_final", state.ema);
+    golden.aux("prev_key_final", state.keys);
+    golden.aux("prev_value_final", state.values);
+    const torch::NoGradGuard guard;
+    golden.aux("parallel", whole());
+    check_other_cuts(golden, x.size(0), run);
+    return;
+  }
+  const Tensor y = whole();
+  golden.check({{"y", y}});
+  const torch::NoGradGuard guard;
+  const Tensor input = options.prenorm ? layer->norm->forward(swap(x)) : swap(x);
+  const Tensor moved = layer->move->forward(input, mask);
+  golden.aux("norm", options.prenorm ? swap(input) : y);
+  golden.aux("move", swap(moved));
+  golden.aux("mx_proj", swap(layer->mx_proj->forward(moved)));
+  golden.aux("v_proj", swap(layer->v_proj->forward(input)));
+  golden.aux("rel_bias", dense_bias(*layer->rel_pos_bias,
+                                    options.chunk > 0 ? std::min(options.chunk, x.size(0)) : x.size(0)));
+}
+
+void cross_attention_case(Golden& golden) {
+  nn::GatedCrossAttention layer(layer_options(golden));
+  golden.load(*layer);
+  const Tensor query = golden.input("query"), key = golden.input("key");
+  const Tensor mask = golden.optional_input("key_padding_mask");
+  const auto whole = [&] { return swap(layer->forward(swap(query), swap(key), mask)); };
+  if (!golden.flag("incremental", false)) {
+    golden.check({{"y", whole()}});
+    return;
+  }
+  nn::CrossAttentionState state;
+  const auto run = [&](const Lengths& lengths) {
+    state = {};
+    return swap(stream(swap(query), {}, lengths, [&](const Tensor& piece, const Tensor&) {
+      return layer->forward(piece, swap(key), mask, &state);
+    }));
+  };
+  golden.check({{"y", run(single_steps(query.size(0)))}});
+  golden.aux("prev_key", state.keys);
+  golden.aux("prev_value", state.values);
+  const torch::NoGradGuard guard;
+  golden.aux("parallel", whole());
+  check_other_cuts(golden, query.size(0), run);
+}
+
+void feed_forward_case(Golden& golden) {
+  nn::FeedForward layer(layer_options(golden));
+  golden.load(*layer);
+  golden.check({{"y", swap(layer->forward(swap(golden.input("x"))))}});
+}
+
+void norm_case(Golden& golden) {
+  require(golden.real("eps") == 1e-5 && golden.real("momentum") == 0.1,
+          "eps or momentum is not the released one");
+  nn::SequenceNorm layer(golden.number("embed_dim"), norm(golden), golden.flag("affine"));
+  golden.load(*layer);
+  golden.check({{"y", swap(layer->forward(swap(golden.input("x"))))}});
+}
+
+void position_case(Golden& golden) {
+  const auto position_bias =
+      nn::make_position(position(golden), golden.number("embed_dim"), golden.number("max_positions"), false);
+  golden.load(*position_bias);
+  Outputs outputs;
+  for (const std::string& name : golden.names("out.")) {
+    if (const Tensor expected = golden.take(name); expected.dim() == 2)
+      outputs[name.substr(4)] = dense_bias(*position_bias, expected.size(0));
+  }
+  golden.check(outputs);
+}
+
+void activation_case(Golden& golden) {
+  require(golden.real("laplace_mu") == 0.707107 && golden.real("laplace_sigma") == 0.282095,
+          "not the released constants of the Laplace function");
+  const auto by = [](Activation activation) {
+    return [=](const Tensor& x) { return ops::activate(x, activation); };
+  };
+  const std::map<std::string, std::vector<std::function<Tensor(const Tensor&)>>> functions = {
+      {"silu", {by(Activation::silu)}},
+      {"gelu", {by(Activation::gelu)}},
+      {"gelu_accurate", {by(Activation::gelu_tanh)}},
+      {"relu", {by(Activation::relu)}},
+      {"relu2", {by(Activation::relu2), ops::relu2}},
+      {"sigmoid", {by(Activation::sigmoid)}},
+      {"laplace", {ops::laplace}}};
+  for (const std::string& name : golden.names("out.")) {
+    const std::string key = name.substr(4);
+    require(functions.contains(key), name, ": no such function here");
+    for (const auto& function : functions.at(key)) {
+      const Tensor x = golden.take("in.x").requires_grad_();
+      const Tensor y = function(x);
+      y.sum().backward();
+      golden.value(name, y);
+      golden.gradient("grad." + key, x.grad());
+    }
+  }
+}
+
+void adam_case(Golden& golden) {
+  std::vector<Tensor> parameters;
+  while (golden.has("in.p" + std::to_string(parameters.size())))
+    parameters.push_back(golden.input("p" + std::to_string(parameters.size())).requires_grad_());
+  train::AdamW optimizer(parameters, adam_options(golden));
+  for (int64_t step = 0; step < golden.number("steps"); ++step) {
+    const std::string suffix = "_step" + std::to_string(step);
+    for (size_t i = 0; i < parameters.size(); ++i)
+      parameters[i].mutable_grad() = golden.input("grad" + suffix + "_p" + std::to_string(i));
+    const double norm = optimizer.step(golden.real("lr"));
+    golden.value("out.gradnorm" + suffix, torch::full({1}, norm, torch::kFloat64));
+    for (size_t i = 0; i < parameters.size(); ++i)
+      golden.value("out.p" + std::to_string(i) + "_after" + suffix, parameters[i]);
+  }
+}
+
+void schedule_case(Golden& golden) {
+  for (const std::string& name : golden.names("out.lr_")) {
+    const std::string key = name.substr(7);
+    const TrainOptions options = schedule_options(golden.option(key));
+    const Tensor steps = golden.input("steps_" + key);
+    Tensor rates = torch::empty(steps.sizes(), torch::kFloat64);
+    for (int64_t i = 0; i < steps.numel(); ++i)
+      rates[i] = train::learning_rate(options, steps[i].item<int64_t>());
+    golden.value(name, rates);
+  }
+}
+
+// The pooled output of a model's encoder, whose training mode may move batch statistics once more.
+Tensor pooled(const torch::nn::Module& model, const models::Sequences& batch) {
+  const torch::NoGradGuard guard;
+  return std::dynamic_pointer_cast<models::EncoderImpl>(model.named_modules()["encoder.encoder"])
+      ->forward(batch);
+}
+
+void check_classifier(Golden& golden, const Tensor& logits) {
+  golden.check({{"y", logits}});
+  const Tensor target = golden.optional_input("target");
+  if (target.defined())
+    golden.aux("nll_sum",
+               torch::nll_loss(logits.log_softmax(1), target, {}, at::Reduction::Sum).reshape({1}));
+}
+
+// Text fills up to whole chunks in the released model itself. Here nothing but attention would see that
+// padding, so it has to be passed in where batch statistics count it.
+models::Sequences text_batch(Golden& golden, const std::string& suffix, const BlockOptions& options) {
+  Tensor tokens = golden.input("tokens" + suffix);
+  const int64_t length = tokens.size(1), chunk = options.chunk;
+  if (options.norm == NormKind::batch && golden.flag("training") && chunk > 0 && length > chunk &&
+      length % chunk > 0)
+    tokens = torch::constant_pad_nd(tokens, {0, chunk - length % chunk}, models::kPadding);
+  return {tokens, golden.input("src" + suffix + "_lengths")};
+}
+
+void lra_case(Golden& golden) {
+  const auto input =
+      golden.choice<InputKind>("input_type", {{"text", InputKind::tokens}, {"image", InputKind::pixels}});
+  const EncoderClassifierOptions options = encoder_options(golden, input);
+  if (input == InputKind::pixels) {
+    models::Classifier model(ClassifierOptions{options});
+    golden.load(*model);
+    const models::Sequences batch{golden.input("pixels"), golden.input("src_lengths")};
+    check_classifier(golden, model->forward(batch));
+    golden.aux("sentence_rep", pooled(*model, batch));
+  } else if (!golden.has("in.tokens1")) {
+    models::Classifier model(ClassifierOptions{options});
+    golden.load(*model);
+    const models::Sequences batch = text_batch(golden, "", options.block);
+    check_classifier(golden, model->forward(batch));
+    golden.aux("sentence_rep", pooled(*model, batch));
+  } else {
+    models::Matcher model(MatcherOptions{options});
+    golden.load(*model);
+    const models::Sequences first = text_batch(golden, "", options.block),
+                            second = text_batch(golden, "1", options.block);
+    check_classifier(golden, model->forward(first, second));
+    golden.aux("sentence_rep", pooled(*model, first));
+    golden.aux("sentence_rep1", pooled(*model, second));
+  }
+}
+
+void speech_case(Golden& golden) {
+  models::Classifier model(ClassifierOptions{encoder_options(golden, InputKind::samples)});
+  golden.load(*model);
+  const models::Sequences batch{golden.input("wave"), golden.input("src_lengths")};
+  check_classifier(golden, model->forward(batch));
+  golden.aux("sentence_rep", pooled(*model, batch));
+}
+
+struct Kind {
+  std::string prefix;  // of the file's name
+  std::string module;  // how the metadata's `module` begins
+  void (*run)(Golden&);
+};
+const std::vector<Kind> kKinds = {
+    {"ema_", "MultiHeadEMA", ema_case},
+    {"mega_", "MovingAverageGatedAttention", gated_attention_case},
+    {"cross_", "GatedCrossAttention", cross_attention_case},
+    {"nffn_", "NormalizedFeedForwardNetwork", feed_forward_case},
+    {"norm_", "SequenceNorm", norm_case},
+    {"relbias_", "RelativePositionalBias", position_case},
+    {"activations_", "elementwise functions", activation_case},
+    {"optim_", "fairseq Adam", adam_case},
+    {"optim_", "LinearDecaySchedule", schedule_case},
+    {"lra_", "LRAModel", lra_case},
+    {"speech_", "SCRawModel", speech_case},
+};
+const std::vector<std::string> kPending = {"lra_transformer", "lm_", "mt_"};
+
+struct Case {
+  std::filesystem::path path;
+  ops::Form form;
+
+  std::string form_name() const { return form == ops::Form::fused ? "fused" : "reference"; }
+};
+void PrintTo(const Case& c, std::ostream* stream) {
+  *stream << c.path.filename().string() << ", " << c.form_name();
+}
+
+std::string folder() {
+  const char* name = std::getenv("MEGA_GOLDEN_DIR");
+  return name == nullptr ? "" : name;
+}
+
+std::vector<Case> cases() {
+  std::vector<std::filesystem::path> paths;
+  if (std::filesystem::is_directory(folder())) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder()))
+      if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<Case> result;
+  for (const auto& path : paths)
+    for (const ops::Form form : {ops::Form::reference, ops::Form::fused}) result.push_back({path, form});
+  return result;
+}
+
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.path.stem().string() + "_" + info.param.form_name();
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+// The end of the report: how much of the tolerance each kind of file used up.
+class Summary : public ::testing::Environment {
+ public:
+  static void add(const std::string& prefix, const Case& c, const Golden& golden) {
+    Row& row = rows()[{prefix, c.form_name()}];
+    ++row.files;
+    if (golden.worst() <= row.worst) return;
+    row.worst = golden.worst();
+    row.where = c.path.stem().string() + " " + golden.worst_name();
+  }
+
+  void TearDown() override {
+    std::printf("%-13s %-10s %5s  %s\n", "files", "form", "count", "largest difference / tolerance");
+    for (const auto& [key, row] : rows())
+      std::printf("%-13s %-10s %5d  %.3f  %s\n", key.first.c_str(), key.second.c_str(), row.files, row.worst,
+                  row.where.c_str());
+  }
+
+ private:
+  struct Row {
+    int files = 0;
+    double worst = 0.0;
+    std::string where;
+  };
+  static std::map<std::pair<std::string, std::string>, Row>& rows() {
+    static std::map<std::pair<std::string, std::string>, Row> table;
+    return table;
+  }
+};
+const auto* const kSummary = ::testing::AddGlobalTestEnvironment(new Summary);
+
+class GoldenTest : public ::testing::TestWithParam<Case> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenTest);
+
+TEST_P(GoldenTest, Agrees) {
+  const std::string name = GetParam().path.stem().string();
+  for (const std::string& prefix : kPending)
+    if (name.starts_with(prefix)) GTEST_SKIP() << "pending: " << name;
+
+  Golden golden(GetParam().path);
+  const std::string module = golden.option("module");
+  const bool known = std::any_of(kKinds.begin(), kKinds.end(),
+                                 [&](const Kind& kind) { return name.starts_with(kind.prefix); });
+  ASSERT_TRUE(known) << name << ": no kind of file begins so";
+  const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& candidate) {
+    return name.starts_with(candidate.prefix) && module.starts_with(candidate.module);
+  });
+  ASSERT_NE(kind, kKinds.end()) << name << ": unknown module " << module;
+
+  const ops::FormGuard form(GetParam().form);
+  ignore_descriptions(golden);
+  kind->run(golden);
+  golden.finish();
+  Summary::add(kind->prefix, GetParam(), golden);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, GoldenTest, ::testing::ValuesIn(cases()), case_name);
+
+TEST(GoldenFolder, HoldsFiles) {
+  ASSERT_FALSE(folder().empty())
+      << "MEGA_GOLDEN_DIR is not set: it names the folder of golden files, e.g. tests/golden";
+  EXPECT_FALSE(cases().empty()) << "no *.safetensors in MEGA_GOLDEN_DIR = " << folder();
+}
+
+}  // namespace
+}  // namespace mega::testing

@@ -1,0 +1,120 @@
+// What tests of kernels share: every instruction set, and matrices that notice what is written beside them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "mega/kernels/targets.h"
+//
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "mega/kernels/rows.h"
+
+namespace mega::testing {
+
+// Runs `test` once for every instruction set that the kernels are compiled for and this CPU has.
+template <class Test>
+void for_each_target(const Test& test) {
+  hwy::SetSupportedTargetsForTest(0);
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    test();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+// Rows with a gap between them, which start at no particular alignment. Elements begin as NaN: a kernel that
+// leaves one out is noticed, as is one that touches a gap.
+class Matrix {
+ public:
+  Matrix(int64_t rows, int64_t columns)
+      : count_(rows),
+        columns_(columns),
+        memory_(static_cast<size_t>(kStart + rows * (columns + kGap)), kGuard) {
+    fill([] { return std::numeric_limits<float>::quiet_NaN(); });
+  }
+
+  template <class Make>
+  Matrix& fill(const Make& make) {
+    for (int64_t r = 0; r < count_; ++r)
+      for (int64_t c = 0; c < columns_; ++c) (*this)(r, c) = static_cast<float>(make());
+    return *this;
+  }
+  Matrix& randomize(std::mt19937& random, float deviation = 1.0f) {
+    std::normal_distribution<float> normal(0.0f, deviation);
+    return fill([&] { return normal(random); });
+  }
+
+  float& operator()(int64_t row, int64_t column) { return data()[row * stride() + column]; }
+  double operator()(int64_t row, int64_t column) const {
+    return static_cast<double>(data()[row * stride() + column]);
+  }
+  float* data() { return memory_.data() + kStart; }
+  const float* data() const { return memory_.data() + kStart; }
+  int64_t stride() const { return columns_ + kGap; }
+  int64_t rows() const { return count_; }
+  int64_t columns() const { return columns_; }
+  operator kernels::Rows() { return {data(), stride()}; }
+  operator kernels::ConstRows() const { return {data(), stride()}; }
+
+  // Whether the gaps are as they were.
+  bool intact() const {
+    for (size_t i = 0; i < memory_.size(); ++i) {
+      const int64_t at = static_cast<int64_t>(i) - kStart;
+      if ((at < 0 || at % stride() >= columns_) && memory_[i] != kGuard) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kStart = 1, kGap = 3;
+  static constexpr float kGuard = 12345.0f;
+  int64_t count_, columns_;
+  std::vector<float> memory_;
+};
+
+// |actual - expected(row, column)| <= tolerance * the largest expected value, or `scale` if that is larger.
+template <class Expected>
+void expect_matrix(const Matrix& actual, const Expected& expected, double tolerance, const char* what,
+                   double scale = 0) {
+  double worst = 0;
+  for (int64_t r = 0; r < actual.rows(); ++r) {
+    for (int64_t c = 0; c < actual.columns(); ++c) {
+      const double value = expected(r, c), difference = std::abs(actual(r, c) - value);
+      scale = std::max(scale, std::abs(value));
+      worst = difference <= worst ? worst : difference;  // NaN is the worst
+    }
+  }
+  EXPECT_TRUE(worst <= tolerance * scale) << what << ": differs by " << worst << " of " << scale;
+  EXPECT_TRUE(actual.intact()) << what << ": wrote beside its rows";
+}
+
+// |actual - expected(row, column)| <= tolerance * max(1, |expected|, |inputs at that place|).
+template <class Expected>
+void expect_elements(const Matrix& actual, std::initializer_list<const Matrix*> inputs,
+                     const Expected& expected, double tolerance, const char* what) {
+  EXPECT_TRUE(actual.intact()) << what << ": wrote beside its rows";
+  for (int64_t r = 0; r < actual.rows(); ++r) {
+    for (int64_t c = 0; c < actual.columns(); ++c) {
+      const double value = expected(r, c);
+      double size = std::max(1.0, std::abs(value));
+      for (const Matrix* input : inputs) size = std::max(size, std::abs((*input)(r, c)));
+      ASSERT_TRUE(std::abs(actual(r, c) - value) <= tolerance * size)
+          << what << " at (" << r << ", " << c << "): " << actual(r, c) << ", expected " << value;
+    }
+  }
+}
+
+}  // namespace mega::testing

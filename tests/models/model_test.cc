@@ -1,0 +1,55 @@
+#include "mega/models/model.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "mega/config/presets.h"
+#include "tests/base/helpers.h"
+
+namespace mega::models {
+namespace {
+
+// What the released models have, instantiated from their registered architectures.
+const std::map<std::string, int64_t> kReleased = {
+    {"lra-listops", 602'578},      {"lra-listops-chunk", 580'090},       //
+    {"lra-text", 990'996},         {"lra-text-chunk", 960'004},          //
+    {"lra-retrieval", 1'485'598},  {"lra-retrieval-chunk", 1'439'110},   //
+    {"lra-image", 2'839'096},      {"lra-image-chunk", 2'824'760},       //
+    {"lra-pathfinder", 1'386'874}, {"lra-pathfinder-chunk", 1'376'122},  //
+    {"lra-pathx", 381'948},        {"lra-pathx-chunk", 283'644},         //
+    {"sc-base", 343'134},          {"sc-big", 475'890}};
+
+TEST(MakeModel, HasTheParametersOfTheReleasedModels) {
+  for (const auto& [preset, expected] : kReleased) {
+    SCOPED_TRACE(preset);
+    const auto model = make_model(load_preset(preset).model);
+    const ParameterCount count = count_parameters(*model);
+    EXPECT_EQ(count.total, expected);
+    const int64_t sum = std::accumulate(count.parts.begin(), count.parts.end(), int64_t{0},
+                                        [](int64_t total, const auto& part) { return total + part.second; });
+    EXPECT_EQ(sum, expected) << "the parts together";
+  }
+}
+
+TEST(MakeModel, EveryPresetOfAClassifierIsCounted) {
+  for (const std::string& name : preset_names()) {
+    const bool classifies = name.starts_with("lra-") || name.starts_with("sc-");
+    EXPECT_EQ(kReleased.contains(name), classifies) << name;
+  }
+}
+
+TEST(MakeModel, SaysWhichPartsThereAre) {
+  const auto parts = count_parameters(*make_model(load_preset("lra-text").model)).parts;
+  EXPECT_EQ(parts.at("embedding"), 33'792);
+  EXPECT_EQ(parts.at("positions"), 32'012);
+}
+
+TEST(MakeModel, RefusesOptionsThatDoNotFit) {
+  ModelOptions options = load_preset("lra-text").model;
+  std::get<ClassifierOptions>(options.model).block.chunk = 0;
+  EXPECT_PRED2(testing::contains, testing::error_of([&] { make_model(options); }), "chunk");
+}
+
+}  // namespace
+}  // namespace mega::models

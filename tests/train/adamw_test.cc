@@ -1,0 +1,112 @@
+#include "mega/train/adamw.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace mega::train {
+namespace {
+
+using torch::Tensor;
+
+constexpr double kRate = 0.01;
+
+TrainOptions options() {
+  TrainOptions result;
+  result.weight_decay = 0.1;
+  result.clip = 0.0;
+  return result;
+}
+
+// One update of a fresh optimiser from p by the gradient g.
+Tensor updated(const Tensor& p, const Tensor& g, const TrainOptions& o, double* norm = nullptr) {
+  const Tensor parameter = p.clone().requires_grad_();
+  parameter.mutable_grad() = g.clone();
+  const double found = AdamW({parameter}, o).step(kRate);
+  if (norm != nullptr) *norm = found;
+  return parameter.detach();
+}
+
+TEST(AdamW, FirstUpdateIsTheReleasedFormula) {
+  const TrainOptions o = options();
+  const Tensor p = torch::randn({5}, torch::kFloat64), g = torch::randn({5}, torch::kFloat64);
+  // m = (1 - beta1) g and v = (1 - beta2) g^2: the corrections cancel, except beside epsilon.
+  const Tensor direction = g / (g.abs() + o.epsilon / std::sqrt(1.0 - o.beta2));
+  const Tensor expected = p * (1.0 - kRate * o.weight_decay) - kRate * direction;
+  EXPECT_TRUE(torch::allclose(updated(p, g, o), expected, 1e-12, 1e-12));
+}
+
+TEST(AdamW, FusedFloatPathEqualsDoublePath) {
+  torch::manual_seed(1);
+  TrainOptions o = options();
+  o.clip = 1.0;
+  // Sizes around the vector width, and one that is shared between threads.
+  std::vector<Tensor> floats, doubles;
+  for (const int64_t size : {1, 7, 16, 33, 20001}) {
+    doubles.push_back(torch::randn({size}, torch::kFloat32).to(torch::kFloat64).requires_grad_());
+    floats.push_back(doubles.back().detach().to(torch::kFloat32).requires_grad_());
+  }
+  AdamW fused(floats, o), plain(doubles, o);
+  for (int step = 0; step < 20; ++step) {
+    for (size_t i = 0; i < floats.size(); ++i) {
+      floats[i].mutable_grad() = torch::randn_like(floats[i].detach());
+      doubles[i].mutable_grad() = floats[i].grad().to(torch::kFloat64);
+    }
+    const double norm = plain.step(kRate);
+    EXPECT_NEAR(fused.step(kRate), norm, 1e-5 * norm);
+  }
+  for (size_t i = 0; i < floats.size(); ++i) {
+    const Tensor difference = floats[i].detach().to(torch::kFloat64) - doubles[i].detach();
+    EXPECT_LT(difference.abs().max().item<double>(), 2e-6) << floats[i].sizes();
+  }
+}
+
+TEST(AdamW, ClipsTheNormOfAllGradientsTogether) {
+  TrainOptions clipping = options(), none = options();
+  clipping.clip = 1.0;
+  for (TrainOptions* o : {&clipping, &none})
+    o->epsilon = 0.1;  // without it Adam hardly sees a gradient's size
+  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+    const Tensor p = torch::zeros({2}, dtype), g = torch::tensor({3.0, 4.0}, dtype);
+    double norm = 0.0;
+    const Tensor clipped = updated(p, g, clipping, &norm);
+    EXPECT_NEAR(norm, 5.0, 1e-6) << "the norm before clipping";
+    EXPECT_TRUE(torch::allclose(clipped, updated(p, g / (5.0 + 1e-6), none), 1e-5));
+    EXPECT_FALSE(torch::allclose(clipped, updated(p, g, none), 1e-2));
+    EXPECT_TRUE(updated(p, g / 10, clipping).equal(updated(p, g / 10, none)))
+        << "a small gradient stays as it is";
+
+    // The same gradient as two parameters.
+    const std::vector<Tensor> parts = {p.narrow(0, 0, 1).clone().requires_grad_(),
+                                       p.narrow(0, 1, 1).clone().requires_grad_()};
+    parts[0].mutable_grad() = g.narrow(0, 0, 1).clone();
+    parts[1].mutable_grad() = g.narrow(0, 1, 1).clone();
+    EXPECT_NEAR(AdamW(parts, clipping).step(kRate), 5.0, 1e-6);
+    EXPECT_TRUE(torch::allclose(torch::cat({parts[0].detach(), parts[1].detach()}), clipped, 1e-6));
+  }
+}
+
+TEST(AdamW, DecaysWhatHasAGradientAndLeavesTheRest) {
+  const Tensor used = torch::ones({3}).requires_grad_(), unused = torch::ones({3}).requires_grad_();
+  AdamW optimizer({used, unused}, options());
+  used.mutable_grad() = torch::zeros({3});
+  EXPECT_EQ(optimizer.step(kRate), 0.0);
+  EXPECT_TRUE(torch::allclose(used.detach(), torch::full({3}, 1.0 - kRate * 0.1)));
+  EXPECT_TRUE(unused.detach().equal(torch::ones({3})));
+}
+
+TEST(AdamW, TakesGradientsThatAreNotContiguous) {
+  const Tensor p = torch::randn({4, 6}), g = torch::randn({6, 4});
+  EXPECT_TRUE(updated(p, g.t(), options()).equal(updated(p, g.t().contiguous(), options())));
+}
+
+TEST(AdamW, ZeroGradientsForgetsThem) {
+  const Tensor p = torch::ones({3}).requires_grad_();
+  AdamW optimizer({p}, options());
+  p.sum().backward();
+  optimizer.zero_gradients();
+  EXPECT_FALSE(p.grad().defined());
+}
+
+}  // namespace
+}  // namespace mega::train
