@@ -36,7 +36,7 @@ struct AttentionBlock {
 
 inline constexpr int64_t kBiasSlack = 64;
 
-// Floats of scratch that either direction needs, whatever the block's size.
+// Floats of scratch, aligned to 64 bytes, that either direction needs, whatever the size of the block.
 int64_t attention_scratch(int64_t queries, int64_t shared, int64_t values);
 
 // out (Q, V) for queries [begin, end); normalizer (Q) gets log(sum(exp(s))) for softmax, +inf where a query

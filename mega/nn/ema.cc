@@ -1,5 +1,6 @@
 #include "mega/nn/ema.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "mega/base/error.h"

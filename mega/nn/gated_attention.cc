@@ -1,5 +1,7 @@
 #include "mega/nn/gated_attention.h"
 
+#include <algorithm>
+
 #include "mega/base/error.h"
 #include "mega/ops/activation.h"
 #include "mega/ops/check.h"

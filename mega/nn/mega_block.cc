@@ -25,7 +25,8 @@ Tensor MegaBlockImpl::forward(const Tensor& x, const Tensor& mask, BlockState* s
 
 Tensor MegaBlockImpl::forward(const Tensor& x, const Tensor& mask, const Tensor& source,
                               const Tensor& source_mask, BlockState* state) {
-  if (skipped()) return x;
+  // A stream cannot leave a block out: its state would fall behind.
+  if (state == nullptr && skipped()) return x;
   Tensor y = mega_layer->forward(x, mask, state == nullptr ? nullptr : &state->attention);
   if (cross_attn) y = cross_attn->forward(y, source, source_mask, state == nullptr ? nullptr : &state->cross);
   return nffn ? nffn->forward(y) : y;

@@ -108,6 +108,7 @@ Tensor SequenceNormImpl::shared_batch_norm(const Tensor& x) {
   const Tensor count = torch::full({1}, static_cast<double>(rows.size(0)), rows.options());
   const Tensor sums = AllReduceSum::apply(torch::cat({rows.sum(0), count}), communicator_.get());
   const Tensor total = sums.narrow(0, width_, 1).detach();
+  require(total.item<double>() > 1.0, "batch norm needs more than one position to train on");
   const Tensor mean = sums.narrow(0, 0, width_) / total;
   const Tensor centred = rows - mean;
   const Tensor variance = AllReduceSum::apply(centred.square().sum(0), communicator_.get()) / total;

@@ -1,6 +1,8 @@
 #include "mega/nn/position.h"
 
+#include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "mega/base/error.h"
 
@@ -67,6 +69,7 @@ class RotaryPosition : public PositionImpl {
   // cos and sin of (i - j) theta for offsets j - i from first to last. They depend on no parameter, so they
   // are kept, and grow by doubling: a step of decoding reads rows, it computes none.
   Tensor table(int64_t first, int64_t last) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     const int64_t reach = std::max(std::abs(first), std::abs(last));
     if (!waves_.defined() || reach > reach_ || waves_.options().dtype() != alpha_.dtype() ||
         waves_.device() != alpha_.device()) {
@@ -79,6 +82,7 @@ class RotaryPosition : public PositionImpl {
 
   int64_t half_, reach_ = 0;
   Tensor alpha_, beta_, waves_;
+  std::mutex mutex_;  // of waves_ and reach_
 };
 
 // T5 (Raffel et al. 2020): 32 learned numbers; small offsets have one each, larger ones share by their

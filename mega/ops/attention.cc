@@ -1,5 +1,6 @@
 #include "mega/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

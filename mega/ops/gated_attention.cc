@@ -163,13 +163,13 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
     dattended.reset();
 
     // Queries, keys and values.
-    Tensor dgamma = torch::zeros({at::get_num_threads(), 2, w.shared}, gamma.options());
+    Tensor dgamma = torch::zeros({pieces_of(w.rows), 2, w.shared}, gamma.options());
     Tensor dbeta = torch::zeros_like(dgamma);
     const ConstRows dq{d.dq.data_ptr<float>(), w.shared}, dk{d.dk.data_ptr<float>(), w.shared},
         raw{values.data_ptr<float>(), w.values}, dv{d.dv.data_ptr<float>(), w.values};
     const Rows dvalues{d.dv.data_ptr<float>(), w.values};
-    parallel_rows(w.rows, w.mixed, [&, &settings = settings](int64_t begin, int64_t end) {
-      const int64_t own = at::get_thread_num() * 2 * w.shared;
+    parallel_pieces(w.rows, [&, &settings = settings](int64_t piece, int64_t begin, int64_t end) {
+      const int64_t own = piece * 2 * w.shared;
       kernels::share_backward(parts.shared, gamma.data_ptr<float>(), dq, dk, dparts.shared,
                               dgamma.data_ptr<float>() + own, dbeta.data_ptr<float>() + own, begin, end,
                               w.shared);

@@ -91,11 +91,11 @@ Tensor linear_weight_gradient(const Tensor& dy, const Tensor& x) {
 
 Tensor column_sums(const Tensor& dy) {
   const int64_t rows = dy.size(0), columns = dy.size(1);
-  Tensor partial = torch::zeros({at::get_num_threads(), columns}, dy.options());
+  Tensor partial = torch::zeros({pieces_of(rows), columns}, dy.options());
   const kernels::ConstRows view{dy.data_ptr<float>(), columns};
   float* sums = partial.data_ptr<float>();
-  parallel_rows(rows, columns, [&](int64_t begin, int64_t end) {
-    kernels::add_column_sums(view, sums + at::get_thread_num() * columns, begin, end, columns);
+  parallel_pieces(rows, [&](int64_t piece, int64_t begin, int64_t end) {
+    kernels::add_column_sums(view, sums + piece * columns, begin, end, columns);
   });
   return partial.sum(0);
 }

@@ -46,12 +46,11 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     const int64_t columns = x.size(-1), rows = x.numel() / columns;
     Tensor dx = torch::empty_like(x), partial;
     const bool scalar = weight.defined() && weight.numel() == 1;
-    if (weight.defined()) partial = torch::zeros({at::get_num_threads(), weight.numel()}, x.options());
+    if (weight.defined()) partial = torch::zeros({pieces_of(rows), weight.numel()}, x.options());
     const ConstRows input{x.data_ptr<float>(), columns}, from{dy.data_ptr<float>(), columns};
     const Rows to{dx.data_ptr<float>(), columns};
-    parallel_rows(rows, columns, [&](int64_t begin, int64_t end) {
-      float* dweight =
-          weight.defined() ? partial.data_ptr<float>() + at::get_thread_num() * weight.numel() : nullptr;
+    parallel_pieces(rows, [&](int64_t piece, int64_t begin, int64_t end) {
+      float* dweight = weight.defined() ? partial.data_ptr<float>() + piece * weight.numel() : nullptr;
       kernels::rms_norm_backward(input, data_or_null(weight), scalar, inverse.data_ptr<float>(), from, to,
                                  dweight, begin, end, columns);
     });

@@ -1,5 +1,6 @@
 #include "mega/train/adamw.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "mega/base/error.h"

@@ -1,5 +1,6 @@
 #include "mega/train/schedule.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 

@@ -7,9 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -218,7 +220,7 @@ class Golden {
     if (!ok) ADD_FAILURE() << name << ": differs by " << difference << ", tolerance " << tolerance;
     const double ratio = difference == 0.0 ? 0.0 : difference / tolerance;
     if (ratio <= worst_) return;
-    worst_ = std::isnan(ratio) ? INFINITY : ratio;
+    worst_ = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
     worst_name_ = name;
   }
 

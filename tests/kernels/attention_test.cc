@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <hwy/aligned_allocator.h>
 
+#include <algorithm>
 #include <ostream>
 #include <utility>
 

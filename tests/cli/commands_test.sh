@@ -1,0 +1,51 @@
+# The program as a user meets it: help, versions, inspection, a small benchmark, and mistakes.
+set -u
+mega=$1
+failures=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# expect STATUS TEXT ARGUMENT...: the command ends with that status, and its output contains the text.
+expect() {
+  local status=$1 text=$2 output actual
+  shift 2
+  output=$("$mega" "$@" 2>&1)
+  actual=$?
+  if [ "$actual" != "$status" ] || ! grep -qF -- "$text" <<<"$output"; then
+    echo "FAILED: mega $*: status $actual instead of $status, or no \"$text\" in:"
+    echo "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+expect 0 "inspect" --help
+expect 0 "libtorch" --version
+expect 0 "BLAS" --version
+expect 0 "lra-text" presets
+expect 0 "990,996" presets
+
+expect 0 "990,996" inspect lra-text
+expect 0 '"parameters": 960004' inspect lra-text --set model.block.chunk=128 --json
+expect 0 '"parameters": 283644' inspect lra-pathx-chunk --json
+expect 0 "cannot build" inspect enwik8
+expect 0 "of activations" inspect lra-text --length 4096 --batch 2
+expect 1 "did you mean" inspect lra-texd
+expect 1 "chunk" inspect lra-text --set model.block.chunk=0
+expect 1 "model.block.width" inspect lra-text --set model.block.widht=3
+expect 1 "nothing.toml" inspect "$work/nothing.toml"
+printf 'description = "x"\n[model]\nkind = "classifier"\nlayers = -3\n' >"$work/bad.toml"
+expect 1 "bad.toml:4" inspect "$work/bad.toml"
+head -c 100 /dev/urandom >"$work/noise.safetensors"
+expect 1 "noise.safetensors" inspect "$work/noise.safetensors"
+expect 106 "model is required" inspect
+
+expect 0 "sgemm" bench ema --length 64 --batch 1 --repeats 1
+expect 0 "share_of_sgemm" bench attention --length 64 --batch 1 --repeats 1 --json -
+expect 0 "fused" bench layer --length 64 --repeats 1 --forms fused --json "$work/rows.json"
+grep -q peak_growth_mb "$work/rows.json" || { echo "FAILED: no rows in the JSON file" && failures=$((failures + 1)); }
+expect 0 "training step" bench step --length 64 --batch 1 --repeats 1
+expect 105 "table" bench nonsense
+expect 1 "classifiers" bench step --preset enwik8
+
+echo "$failures failures"
+[ "$failures" = 0 ]
