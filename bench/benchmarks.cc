@@ -157,7 +157,7 @@ struct TableDefaults {
 };
 const TableDefaults kTables[] = {{"ema", {4096}, 8, 128},
                                  {"attention", {4096}, 2, 128},
-                                 {"layer", {4096, 65536}, 1, 128},
+                                 {"layer", {4096, 16384}, 1, 128},
                                  {"step", {4096}, 2, 128}};
 
 Settings with_defaults(Settings settings) {

@@ -33,17 +33,14 @@ double activation_bytes(const EncoderClassifierOptions& options, int64_t length,
   const BlockOptions& block = options.block;
   const double d = real(block.width), z = real(block.shared), v = real(block.values), f = real(block.hidden);
   const double mixed = 2 * d + z + v;
-  // Kept by a block for its backward pass, per token: the EMA's input and its sum before SiLU, its output
-  // (with dropout), the projections, the attention's output, the candidate, and the input and output of each
-  // norm.
-  const double ema = block.ema.dimension > 0 ? 2 * d : 0.0;
-  double kept = d + ema + v + mixed + v + 1 + d + d;
-  if (block.prenorm) kept += d;
-  if (block.hidden > 0) kept += d + f + d + (block.prenorm ? d : 0.0);
+  // Kept by a block for its backward pass, per token (docs/architecture.md): the input of each sublayer and
+  // of each norm, the EMA's sums, the projections, the attention's output and normalizer.
+  double kept = 2 * d + (block.ema.dimension > 0 ? d : 0.0) + mixed + 2 * v + 1;
+  if (block.hidden > 0) kept += 2 * d + f;
   // Alive for a moment in the backward pass of the gated attention: gradients of the projections, queries,
-  // keys, values and theirs.
-  const double moment = mixed + 2 * (2 * z + v) + 2 * v + 3 * d;
-  return 4.0 * real(length) * real(batch) * (real(options.layers) * kept + moment + 2 * d);
+  // keys and values, and the gradients that do not take their place.
+  const double moment = mixed + 3 * z + 2 * v + 2 * d;
+  return 4.0 * real(length) * real(batch) * (real(options.layers) * kept + moment);
 }
 
 }  // namespace mega::models
