@@ -204,14 +204,14 @@ Tensor GatedAttentionImpl::attend(Tensor q, Tensor k, const Tensor& v, const Ten
   if (head < length) {
     const int64_t from = open + head, to = open + length;
     auto rest = settings;
-    rest.dropout = ops::draw_dropout(options_.attention_dropout, is_training() && head > 0);
-    if (head == 0) rest.dropout = settings.dropout;
+    if (head > 0) rest.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
     outs.push_back(ops::attention(q.slice(1, head), keys.slice(1, from), values.slice(1, from),
                                   relative_bias(length - head), slice_length(padding, from, to), rest));
   }
   const int64_t total = open + length, still_open = chunked ? total % options_.chunk : total;
+  // A copy: a slice would keep the whole segment alive with it.
   const auto tail = [&](const Tensor& x) {
-    return x.defined() && still_open > 0 ? x.slice(1, total - still_open) : Tensor();
+    return x.defined() && still_open > 0 ? x.slice(1, total - still_open).clone() : Tensor();
   };
   state->keys = tail(keys);
   state->values = tail(values);

@@ -58,6 +58,17 @@ class StateTest : public ::testing::Test {
   State state;
 };
 
+// A state after a long segment owns its open chunk, not a slice that keeps the segment alive.
+TEST_F(StateTest, HoldsNoMoreThanTheOpenChunk) {
+  next(state, torch::randn({3, 18, 11}));
+  for (const BlockState& block : state.blocks) {
+    for (const Tensor& x : {block.attention.keys, block.attention.values}) {
+      ASSERT_TRUE(x.defined());
+      EXPECT_EQ(x.storage().nbytes(), x.numel() * sizeof(float));
+    }
+  }
+}
+
 TEST_F(StateTest, CopiesGoTheirOwnWay) {
   const Tensor a = torch::randn({3, 4, 11}), b = torch::randn({3, 4, 11});
   State one = state, two = state;
