@@ -7,9 +7,10 @@ include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Mega)
 
 set_target_properties(mega_base PROPERTIES EXPORT_NAME base)
+set_target_properties(mega_data PROPERTIES EXPORT_NAME data)
 set_target_properties(mega_kernels PROPERTIES EXPORT_NAME kernels)
 install(TARGETS mega_program)
-install(TARGETS mega_base mega_kernels mega EXPORT MegaTargets)
+install(TARGETS mega_base mega_data mega_kernels mega EXPORT MegaTargets)
 install(EXPORT MegaTargets NAMESPACE Mega:: DESTINATION ${package})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/mega DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
@@ -18,5 +19,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/MegaConfigVersion.cmake C
 install(FILES
   ${PROJECT_BINARY_DIR}/MegaConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/cmake/MegaConfig.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/formats.cmake
   ${PROJECT_SOURCE_DIR}/cmake/torch.cmake
   DESTINATION ${package})

@@ -4,8 +4,9 @@
 
 # What the build and the tests use.
 mega_packages=(
-  cmake ninja-build g++
+  cmake ninja-build g++ pkg-config
   libtorch-dev libdnnl-dev libopenblas0-openmp libhwy-dev
+  zlib1g-dev liblzma-dev libzstd-dev libsndfile1-dev libsamplerate0-dev libpng-dev libjpeg-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libgtest-dev
 )
 
@@ -106,7 +107,8 @@ check_blas() {
 setup() {
   if ! have apt-get || ! have dpkg-query; then
     note "this is not Debian or Ubuntu, so nothing is installed. CMake has to find: libtorch, oneDNN (libdnnl),
-  Highway, CLI11, nlohmann/json, toml++, GoogleTest, and a C++20 compiler; Ninja builds."
+  Highway, zlib, liblzma, zstd, libsndfile, libsamplerate, libpng, libjpeg, CLI11, nlohmann/json, toml++, GoogleTest,
+  pkg-config, and a C++20 compiler; Ninja builds."
     return
   fi
   # ccache shortens the second build, but nobody should need root for that alone.

@@ -1,0 +1,80 @@
+// Streams of bytes: files, standard input, and what is inside a gzip, xz or zstd file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace mega {
+
+// The bytes of a file; "-" is standard input. Compression is known by content, not by name. A damaged or
+// truncated file is an Error that names it.
+class InputStream {
+ public:
+  explicit InputStream(const std::filesystem::path& path);
+  ~InputStream();
+  InputStream(InputStream&&) noexcept;
+  InputStream& operator=(InputStream&&) noexcept;
+
+  // Fills `into` as far as there are bytes; 0 at the end only.
+  size_t read(std::span<char> into);
+
+  // The path, or "standard input".
+  const std::string& name() const { return name_; }
+
+  struct Source;
+
+ private:
+  std::string name_;
+  std::unique_ptr<Source> source_;
+};
+
+// Lines of a stream, without their ending (\n or \r\n). The last line needs none.
+class LineReader {
+ public:
+  // A line longer than `longest` bytes is an Error.
+  explicit LineReader(const std::filesystem::path& path, size_t longest = size_t{1} << 30);
+
+  // False at the end.
+  bool next(std::string& line);
+
+  int64_t number() const { return number_; }  // of the line read last, from 1
+  std::string where() const;                  // "reviews.tsv:17"
+
+ private:
+  InputStream stream_;
+  size_t longest_;
+  std::string buffer_;
+  size_t begin_ = 0;
+  int64_t number_ = 0;
+  bool ended_ = false;
+};
+
+// Everything in a file or standard input, unpacked; more than `most` bytes is an Error.
+std::string read_stream(const std::filesystem::path& path, size_t most = size_t{1} << 36);
+
+// A file that appears whole or not at all (AtomicFile), packed as its name says: .gz, .xz, .zst or plain.
+class OutputStream {
+ public:
+  explicit OutputStream(const std::filesystem::path& path);
+  ~OutputStream();
+  OutputStream(const OutputStream&) = delete;
+  OutputStream& operator=(const OutputStream&) = delete;
+
+  void write(std::string_view bytes);
+  void commit();
+
+  struct Sink;
+
+ private:
+  std::unique_ptr<Sink> sink_;
+};
+
+// "reviews.tsv.gz" -> "reviews.tsv": the path without an ending that says how it is packed.
+std::filesystem::path without_packing(const std::filesystem::path& path);
+
+}  // namespace mega

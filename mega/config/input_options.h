@@ -1,0 +1,101 @@
+// What a model reads, and how raw input becomes the numbers it was trained on. Part of the model file: what
+// is predicted tomorrow is encoded as what was learnt today.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "mega/base/options.h"
+
+namespace mega {
+
+// How a text becomes tokens: its bytes, or the words of a ListOps expression.
+enum class TextUnits { bytes, listops };
+
+// What real numbers are standardised with, over the training examples: nothing, mean and deviation of each
+// channel, or of each position of each channel (Speech Commands as released).
+enum class Standardize { none, channel, position };
+
+template <>
+struct EnumNames<TextUnits> {
+  static constexpr auto names =
+      enum_table<TextUnits>({{TextUnits::bytes, "bytes"}, {TextUnits::listops, "listops"}});
+};
+template <>
+struct EnumNames<Standardize> {
+  static constexpr auto names = enum_table<Standardize>(
+      {{Standardize::none, "none"}, {Standardize::channel, "channel"}, {Standardize::position, "position"}});
+};
+
+inline constexpr Range kLength{0, 1e9};
+
+struct TextInput {
+  static constexpr const char* kind = "text";
+  TextUnits units = TextUnits::bytes;
+  int64_t max_length = 0;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("units", self.units, "how a text becomes tokens");
+    v.field("max_length", self.max_length, "tokens that are read of a text; 0 reads all", kLength);
+  }
+};
+
+// Grey values, row by row. Colours become luma (ITU-R 601); another size is scaled to this one.
+struct ImageInput {
+  static constexpr const char* kind = "image";
+  int64_t height = 32;
+  int64_t width = 32;
+  double mean = 0.5;
+  double deviation = 0.5;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("height", self.height, "rows of pixels", Range{1, 1 << 16});
+    v.field("width", self.width, "pixels in a row", Range{1, 1 << 16});
+    v.field("mean", self.mean, "taken off a grey value between 0 and 1", Range{-1e3, 1e3});
+    v.field("deviation", self.deviation, "then divides it", Range{1e-6, 1e3});
+  }
+};
+
+struct AudioInput {
+  static constexpr const char* kind = "audio";
+  int64_t rate = 16000;
+  int64_t length = 16000;
+  Standardize standardize = Standardize::channel;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("rate", self.rate, "samples per second; other rates are resampled", Range{1, 1e6});
+    v.field("length", self.length,
+            "samples of a clip: longer ones are cut, shorter ones filled with silence; "
+            "0 takes each as it is",
+            kLength);
+    v.field("standardize", self.standardize, "mean and deviation that samples are standardised with");
+  }
+};
+
+struct SeriesInput {
+  static constexpr const char* kind = "series";
+  int64_t channels = 1;
+  int64_t max_length = 0;
+  Standardize standardize = Standardize::channel;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("channels", self.channels, "numbers at each position", Range{1, 1 << 16});
+    v.field("max_length", self.max_length, "positions that are read of a series; 0 reads all", kLength);
+    v.field("standardize", self.standardize, "mean and deviation that numbers are standardised with");
+  }
+};
+
+struct InputOptions {
+  std::variant<TextInput, ImageInput, AudioInput, SeriesInput> input;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.variant("kind", self.input, "what a model reads");
+  }
+};
+
+}  // namespace mega

@@ -1,0 +1,44 @@
+// One example as its file has it, before a model's input options turn it into numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mega::data {
+
+enum class Split { unknown, train, valid, test };
+
+struct Record {
+  std::string bytes;          // a text, or the grey values of an image row by row
+  std::string second;         // the second text of a pair
+  std::vector<float> values;  // samples of sound, or a series: position by position, its channels together
+  std::string label;          // a class's name, or the number(s) to predict, as written in the file
+  Split split = Split::unknown;
+  std::string where;  // path within the data, with the line where there are lines: "train.tsv:17"
+};
+
+// What was wrong with which line or file.
+struct Problem {
+  std::string where, what;
+};
+
+// Where readers put what they cannot read: left out and counted, or an Error at once, as the user chose.
+class Problems {
+ public:
+  explicit Problems(bool skip) : skip_(skip) {}
+
+  void add(const std::string& where, const std::string& what);
+
+  int64_t count() const { return count_; }
+  const std::vector<Problem>& first() const { return first_; }  // at most kKept of them
+
+  static constexpr size_t kKept = 100;
+
+ private:
+  bool skip_;
+  int64_t count_ = 0;
+  std::vector<Problem> first_;
+};
+
+}  // namespace mega::data
