@@ -1,5 +1,8 @@
 #include "mega/config/model_options.h"
 
+#include <algorithm>
+#include <type_traits>
+
 namespace mega {
 namespace {
 
@@ -11,7 +14,16 @@ void check_embedding_norm(bool normalize_embedding, const BlockOptions& block) {
 
 void check_fields(const EncoderClassifierOptions& options) {
   validate(options.block);
+  require(options.channels == 1 || options.input == InputKind::series,
+          "channels: only input = series has several at each position");
   check_embedding_norm(options.normalize_embedding, options.block);
+}
+
+void check_fields(const TransformerOptions& options) {
+  require(options.width % options.heads == 0, "heads: a width of ", options.width, " does not divide into ",
+          options.heads, " heads");
+  require(options.width % 2 == 0 && options.width >= 4,
+          "width: sinusoidal positions need an even width of at least 4, not ", options.width);
 }
 
 void check_fields(const LanguageModelOptions& options) {
@@ -65,6 +77,43 @@ BlockOptions decoder_block(const TranslatorOptions& options) {
   block.causal = true;
   block.ema.bidirectional = false;
   return block;
+}
+
+SequenceOptions* sequence_options(ModelOptions& options) {
+  return std::visit(
+      [](auto& model) -> SequenceOptions* {
+        if constexpr (std::is_base_of_v<SequenceOptions, std::remove_cvref_t<decltype(model)>>) return &model;
+        return nullptr;
+      },
+      options.model);
+}
+
+const SequenceOptions* sequence_options(const ModelOptions& options) {
+  return sequence_options(const_cast<ModelOptions&>(options));
+}
+
+TransformerOptions transformer_like(const ModelOptions& options) {
+  const EncoderClassifierOptions* mega = std::get_if<ClassifierOptions>(&options.model);
+  const bool pair = mega == nullptr;
+  if (pair) mega = std::get_if<MatcherOptions>(&options.model);
+  require(mega != nullptr, "only a classifier or a matcher has a Transformer to compare with");
+
+  TransformerOptions peer;
+  static_cast<SequenceOptions&>(peer) = *mega;
+  const BlockOptions& block = mega->block;
+  const int64_t d = block.width, v = block.values, z = block.shared, f = block.hidden;
+  peer.documents = pair ? 2 : 1;
+  peer.width = d;
+  peer.heads = d % 4 == 0 ? 4 : 1;
+  peer.dropout = block.dropout;
+  peer.attention_dropout = block.attention_dropout;
+  peer.activation_dropout = block.activation_dropout;
+  // Weights of a Mega block, 2 d v + d (z + v + 2 d) + 2 d f + 4 k n, less the 4 d^2 of a Transformer's
+  // attention; its feed-forward has 2 d for each unit of width.
+  const int64_t k = block.ema.bidirectional ? 2 * d : d;
+  const int64_t weights = 2 * d * v + d * (z + v + 2 * d) + 2 * d * f + 4 * k * block.ema.dimension;
+  peer.hidden = std::max<int64_t>(1, (weights - 4 * d * d + d) / (2 * d));
+  return peer;
 }
 
 void validate(const ModelOptions& options) {

@@ -12,16 +12,26 @@
 namespace mega {
 
 // What a sequence is made of: token numbers with an embedding, or real numbers (grey values of pixels,
-// samples of sound), each of which becomes x * weight + bias.
-enum class InputKind { tokens, pixels, samples };
+// samples of sound, the channels of a series), which become x * weight + bias.
+enum class InputKind { tokens, pixels, samples, series };
+
+// What is predicted: one of the classes, or as many real numbers.
+enum class Objective { classification, regression };
 
 // What stands for the whole sequence: the mean over its positions, or its first one.
 enum class Pooling { mean, cls };
 
 template <>
 struct EnumNames<InputKind> {
-  static constexpr auto names = enum_table<InputKind>(
-      {{InputKind::tokens, "tokens"}, {InputKind::pixels, "pixels"}, {InputKind::samples, "samples"}});
+  static constexpr auto names = enum_table<InputKind>({{InputKind::tokens, "tokens"},
+                                                       {InputKind::pixels, "pixels"},
+                                                       {InputKind::samples, "samples"},
+                                                       {InputKind::series, "series"}});
+};
+template <>
+struct EnumNames<Objective> {
+  static constexpr auto names = enum_table<Objective>(
+      {{Objective::classification, "classification"}, {Objective::regression, "regression"}});
 };
 template <>
 struct EnumNames<Pooling> {
@@ -40,25 +50,40 @@ inline BlockOptions causal_block() {
   return block;
 }
 
-// An encoder with a classifier on top: what a classifier of one sequence and a matcher of two have in common.
-struct EncoderClassifierOptions {
+// What all models have in common that read whole sequences and say one thing about each.
+struct SequenceOptions {
   InputKind input = InputKind::tokens;
   int64_t vocabulary = 264;
+  int64_t channels = 1;
+  Objective objective = Objective::classification;
   int64_t classes = 2;
   int64_t layers = 4;
   int64_t head = 256;
   Pooling pooling = Pooling::mean;
-  bool normalize_embedding = false;
-  BlockOptions block;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
     v.field("input", self.input, "what a sequence is made of");
     v.field("vocabulary", self.vocabulary, "number of token types, with input = tokens", kVocabulary);
-    v.field("classes", self.classes, "number of classes", kClasses);
+    v.field("channels", self.channels, "real numbers at each position, with input = series",
+            Range{1, 1 << 16});
+    v.field("objective", self.objective, "predict a class, or real numbers");
+    v.field("classes", self.classes, "number of classes, or of real numbers to predict", kClasses);
     v.field("layers", self.layers, "number of blocks", kLayers);
     v.field("head", self.head, "width of the classifier's hidden layer", kWidth);
     v.field("pooling", self.pooling, "what stands for the whole sequence");
+  }
+};
+
+// A Mega encoder with a classifier on top: what a classifier of one sequence and a matcher of two have in
+// common.
+struct EncoderClassifierOptions : SequenceOptions {
+  bool normalize_embedding = false;
+  BlockOptions block;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    SequenceOptions::visit(self, v);
     v.field("normalize_embedding", self.normalize_embedding,
             "norm after the embedding; needs postnorm blocks");
     v.nested("block", self.block, "each block");
@@ -72,6 +97,34 @@ struct ClassifierOptions : EncoderClassifierOptions {
 // Two documents through the same encoder; the head sees both, one after the other.
 struct MatcherOptions : EncoderClassifierOptions {
   static constexpr const char* kind = "matcher";
+};
+
+// The Transformer that the paper compares with, reading one document or a pair.
+struct TransformerOptions : SequenceOptions {
+  static constexpr const char* kind = "transformer";
+  int64_t documents = 1;
+  int64_t width = 256;
+  int64_t hidden = 1024;
+  int64_t heads = 4;
+  Activation activation = Activation::gelu;
+  bool normalize_embedding = true;
+  double dropout = 0.1;
+  double attention_dropout = 0.0;
+  double activation_dropout = 0.0;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    SequenceOptions::visit(self, v);
+    v.field("documents", self.documents, "1 classifies a sequence, 2 a pair", Range{1, 2});
+    v.field("width", self.width, "D, width of the model", kWidth);
+    v.field("hidden", self.hidden, "width inside the feed-forward", kWidth);
+    v.field("heads", self.heads, "attention heads; divides the width", Range{1, 1024});
+    v.field("activation", self.activation, "activation of the feed-forward");
+    v.field("normalize_embedding", self.normalize_embedding, "layer norm after the embedding");
+    v.field("dropout", self.dropout, "on the embedding and on the output of each sublayer", kProbability);
+    v.field("attention_dropout", self.attention_dropout, "on attention weights", kProbability);
+    v.field("activation_dropout", self.activation_dropout, "inside the feed-forward", kProbability);
+  }
 };
 
 struct LanguageModelOptions {
@@ -163,7 +216,7 @@ struct ImageClassifierOptions {
 };
 
 struct ModelOptions {
-  std::variant<ClassifierOptions, MatcherOptions, LanguageModelOptions, TranslatorOptions,
+  std::variant<ClassifierOptions, MatcherOptions, TransformerOptions, LanguageModelOptions, TranslatorOptions,
                ImageClassifierOptions>
       model;
 
@@ -172,6 +225,14 @@ struct ModelOptions {
     v.variant("kind", self.model, "what the model does");
   }
 };
+
+// The fields that all classifiers share; null for other kinds.
+SequenceOptions* sequence_options(ModelOptions& options);
+const SequenceOptions* sequence_options(const ModelOptions& options);
+
+// The Transformer that does the same task as a Mega classifier or matcher: same width and number of layers,
+// and a feed-forward just wide enough for as many parameters in each block.
+TransformerOptions transformer_like(const ModelOptions& options);
 
 // Throws where a number is out of range or fields do not fit each other; says which and what to do.
 void validate(const ModelOptions& options);

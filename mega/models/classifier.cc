@@ -40,11 +40,21 @@ Tensor EncoderClassifierImpl::classify(const Tensor& representation) {
 
 Tensor ClassifierImpl::forward(const Sequences& batch) { return classify(encoder_->forward(batch)); }
 
+Tensor ClassifierImpl::predict(const std::vector<Sequences>& documents) {
+  require(documents.size() == 1, "a classifier reads one document, not ", documents.size());
+  return forward(documents[0]);
+}
+
 Tensor MatcherImpl::forward(const Sequences& first, const Sequences& second) {
   const Tensor one = encoder_->forward(first), other = encoder_->forward(second);
   require(one.size(0) == other.size(0), "a matcher needs pairs: ", one.size(0), " first documents, ",
           other.size(0), " second ones");
   return classify(torch::cat({other, one}, 1));  // the second document comes first, as released
+}
+
+Tensor MatcherImpl::predict(const std::vector<Sequences>& documents) {
+  require(documents.size() == 2, "a matcher reads two documents, not ", documents.size());
+  return forward(documents[0], documents[1]);
 }
 
 }  // namespace mega::models

@@ -3,12 +3,13 @@
 
 #include "mega/config/model_options.h"
 #include "mega/models/encoder.h"
+#include "mega/models/sequence_model.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {
 
 // What both have in common: the encoder and the head, under the released parameter names.
-class EncoderClassifierImpl : public torch::nn::Module {
+class EncoderClassifierImpl : public SequenceModel {
  public:
   void reset_parameters();
 
@@ -29,6 +30,7 @@ class ClassifierImpl : public EncoderClassifierImpl {
   explicit ClassifierImpl(const ClassifierOptions& options) : EncoderClassifierImpl(options, 1) {}
 
   torch::Tensor forward(const Sequences& batch);  // (B, classes), logits
+  torch::Tensor predict(const std::vector<Sequences>& documents) override;
 };
 TORCH_MODULE(Classifier);
 
@@ -37,6 +39,7 @@ class MatcherImpl : public EncoderClassifierImpl {
   explicit MatcherImpl(const MatcherOptions& options) : EncoderClassifierImpl(options, 2) {}
 
   torch::Tensor forward(const Sequences& first, const Sequences& second);  // (B, classes), logits
+  torch::Tensor predict(const std::vector<Sequences>& documents) override;
 };
 TORCH_MODULE(Matcher);
 

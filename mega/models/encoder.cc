@@ -20,7 +20,10 @@ EncoderImpl::EncoderImpl(const EncoderClassifierOptions& options) : options_(opt
     register_module("embed_tokens", holder);
   } else {
     auto holder = std::make_shared<torch::nn::Module>();
-    weight_ = holder->register_parameter("weight", torch::empty({block.width}));
+    // One channel has the released shape.
+    weight_ = holder->register_parameter("weight", options.channels == 1
+                                                       ? torch::empty({block.width})
+                                                       : torch::empty({options.channels, block.width}));
     bias_ = holder->register_parameter("bias", torch::empty({block.width}));
     register_module("embed_tokens", holder);
   }
@@ -59,6 +62,7 @@ Tensor EncoderImpl::embed(const Tensor& values) {
   }
   require(values.scalar_type() == weight_.scalar_type(), "expected real numbers of type ",
           weight_.scalar_type(), ", got ", values.scalar_type());
+  if (options_.channels > 1) return torch::matmul(values, weight_) + bias_;
   return values.unsqueeze(-1) * weight_ + bias_;
 }
 
@@ -69,8 +73,10 @@ Tensor EncoderImpl::pool(const Tensor& x, const Tensor& lengths) const {
 
 Tensor EncoderImpl::forward(const Sequences& batch) {
   const Tensor& values = batch.values;
-  require(values.defined() && values.dim() == 2 && values.numel() > 0,
-          "expected a batch of sequences (batch, length), got ",
+  const bool many = options_.channels > 1;
+  require(values.defined() && values.dim() == (many ? 3 : 2) && values.numel() > 0 &&
+              (!many || values.size(2) == options_.channels),
+          "expected a batch of sequences (batch, length", many ? ", channels" : "", "), got ",
           values.defined() ? values.sizes() : c10::IntArrayRef());
   const int64_t count = values.size(0), length = values.size(1);
   const Tensor lengths =

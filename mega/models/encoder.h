@@ -2,21 +2,12 @@
 #pragma once
 
 #include "mega/config/model_options.h"
+#include "mega/models/sequence_model.h"
 #include "mega/nn/mega_block.h"
 #include "mega/nn/norm.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {
-
-// The token that fills a row up to the batch's longest, as released.
-inline constexpr int64_t kPadding = 1;
-
-// A batch of sequences: tokens (B, L) int64 or real numbers (B, L), and their true lengths (B) int64; an
-// undefined `lengths` means that all are L long.
-struct Sequences {
-  torch::Tensor values;
-  torch::Tensor lengths;
-};
 
 // The released LRA encoder. No absolute positions, embeddings are not scaled, padding is zero before the
 // first block and after the last norm.
@@ -33,7 +24,8 @@ class EncoderImpl : public torch::nn::Module {
   torch::Tensor pool(const torch::Tensor& x, const torch::Tensor& lengths) const;
 
   EncoderClassifierOptions options_;
-  torch::Tensor weight_, bias_;  // embeddings (vocabulary, D), or weight and bias (D) of a real number
+  torch::Tensor weight_, bias_;  // embeddings (vocabulary, D), or weight (D) or (channels, D) and bias (D)
+                                 // of real numbers
   nn::SequenceNorm embed_norm_{nullptr}, final_norm_{nullptr};
   std::vector<nn::MegaBlock> blocks_;
 };
