@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <optional>
-#include <regex>
 #include <set>
 
 #include "mega/base/error.h"
@@ -16,17 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 bool has_extension(const fs::path& path, const std::vector<std::string>& extensions) {
   if (extensions.empty()) return true;
-  const std::string extension = lower_case(without_packing(path).extension().string());
-  return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+  return std::find(extensions.begin(), extensions.end(), extension_of(path)) != extensions.end();
 }
 
 // Files below `folder`, sorted level by level so that of two links to one folder always the same is entered.
@@ -83,6 +73,17 @@ bool is_about_the_data(const fs::path& relative) {
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+std::string extension_of(const fs::path& path) {
+  return lower_case(without_packing(path).extension().string());
+}
+
 std::vector<fs::path> list_files(const fs::path& folder, const std::vector<std::string>& extensions) {
   std::error_code none;
   require(fs::exists(folder, none), folder.string(), ": no such folder");
@@ -123,10 +124,20 @@ Split split_of(const fs::path& relative) {
   return Split::unknown;
 }
 
+SplitRule::SplitRule(const DataOptions& options) : test_(compiled(options.test_pattern, "test_pattern")) {}
+
+Split SplitRule::operator()(const fs::path& relative) const {
+  std::smatch match;
+  const std::string name = relative.generic_string();
+  if (test_ && search(name, match, *test_, "test_pattern")) return Split::test;
+  const Split split = split_of(relative);
+  return test_ && split == Split::unknown ? Split::train : split;
+}
+
 std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vector<std::string>& extensions,
                                          const DataOptions& options, Problems& problems) {
   const auto label_pattern = compiled(options.label_pattern, "label_pattern");
-  const auto test_pattern = compiled(options.test_pattern, "test_pattern");
+  const SplitRule split(options);
   require(!label_pattern || label_pattern->mark_count() > 0,
           "label_pattern = ", in_quotes(options.label_pattern),
           " has no group; put the part that is the label in ( )");
@@ -138,14 +149,7 @@ std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vect
     const fs::path relative = path.lexically_relative(folder);
     file.relative = relative.generic_string();
     file.absolute = std::move(path);
-    file.split = split_of(relative);
-    if (test_pattern) {
-      if (search(file.relative, match, *test_pattern, "test_pattern")) {
-        file.split = Split::test;
-      } else if (file.split == Split::unknown) {
-        file.split = Split::train;
-      }
-    }
+    file.split = split(relative);
 
     if (label_pattern) {
       if (search(file.relative, match, *label_pattern, "label_pattern")) file.label = match[1];
