@@ -10,6 +10,7 @@
 #include "mega/base/file.h"
 #include "mega/base/random.h"
 #include "mega/base/text.h"
+#include "mega/data/output_folder.h"
 
 namespace mega::data {
 namespace {
@@ -115,7 +116,7 @@ void write_listops(const std::filesystem::path& folder, const ListOpsOptions& op
                    const std::function<void(int64_t done)>& progress) {
   constexpr int64_t kMostRepeats = 100'000;
   ListOpsGenerator generator(options, seed);
-  std::filesystem::create_directories(folder);
+  create_folder(folder);
 
   // Hashes stand for the expressions: two that share one would only cost an example, never repeat one.
   std::unordered_set<uint64_t> seen;

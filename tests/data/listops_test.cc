@@ -198,6 +198,10 @@ TEST(ListOps, NeverWritesAnExpressionTwice) {
   EXPECT_PRED2(contains, error_of([&] { write_listops(scratch / "more", digits, 11, 0, 0, 1); }),
                "no more than 10 different");
   EXPECT_FALSE(std::filesystem::exists(scratch / "more/basic_train.tsv"));
+
+  write_file(scratch / "file", "");
+  EXPECT_PRED2(contains, error_of([&] { write_listops(scratch / "file", digits, 1, 1, 1, 1); }),
+               "cannot create this folder");
 }
 
 TEST(ReadListOps, AcceptsTheFirstReleaseAndSaysWhatIsWrong) {
