@@ -10,8 +10,8 @@
 #include "mega/base/text.h"
 #include "mega/config/model_file.h"
 #include "mega/config/presets.h"
-#include "mega/models/cost.h"
 #include "mega/models/model.h"
+#include "mega/peers/factory.h"
 
 namespace mega::cli {
 namespace {
@@ -22,47 +22,51 @@ struct InspectCommand {
   int64_t length = 0, batch = 1;
   bool json = false;
 
-  ModelOptions options() const;
+  Recipe recipe() const;
   void run();
 };
 
-ModelOptions InspectCommand::options() const {
+Recipe InspectCommand::recipe() const {
+  if (name.ends_with(".toml") || !std::filesystem::exists(name)) return load_recipe(name);
   Recipe recipe;
-  if (!name.ends_with(".toml") && std::filesystem::exists(name)) {
-    recipe.model = ModelFile::open(name).options;
-  } else {
-    recipe = load_recipe(name);
-  }
-  for (const std::string& change : changes) set_option(recipe, change);
-  validate(recipe);
-  return recipe.model;
+  recipe.model = ModelFile::open(name).options;
+  return recipe;
 }
 
-const EncoderClassifierOptions* encoder_of(const ModelOptions& options) {
-  if (const auto* classifier = std::get_if<ClassifierOptions>(&options.model)) return classifier;
-  if (const auto* matcher = std::get_if<MatcherOptions>(&options.model)) return matcher;
-  return nullptr;
+// The longest sequence that the model is made for; 0 if it does not say.
+int64_t longest(const ModelOptions& options) {
+  if (const auto* classifier = std::get_if<ClassifierOptions>(&options.model))
+    return classifier->block.max_positions;
+  if (const auto* matcher = std::get_if<MatcherOptions>(&options.model)) return matcher->block.max_positions;
+  return 0;
 }
 
 void InspectCommand::run() {
-  const ModelOptions model_options = options();
-  const EncoderClassifierOptions* encoder = encoder_of(model_options);
+  constexpr int64_t kUsualLength = 1024;
+  Recipe asked = recipe();
+  int64_t tokens = longest(asked.model);
+  for (const std::string& assignment : changes) {
+    change(asked, assignment);
+    // A Transformer does not say: it is compared at the length of what it replaces.
+    if (const int64_t known = longest(asked.model); known > 0) tokens = known;
+  }
+  if (length > 0) tokens = length;
+  if (tokens == 0) tokens = kUsualLength;
+  validate(asked);
+  const ModelOptions& model_options = asked.model;
+  const bool buildable = sequence_options(model_options) != nullptr;
+
   nlohmann::ordered_json report = {{"name", name}};
   report["options"] = options_to_json(model_options);
   report["parameters"] = nullptr;
-
   models::ParameterCount count;
-  if (encoder != nullptr) {
-    count = models::count_parameters(*models::make_model(model_options));
+  double memory = 0.0, multiply_adds = 0.0;
+  if (buildable) {
+    count = models::count_parameters(*peers::make_sequence_model(model_options));
+    memory = peers::activation_bytes(model_options, tokens, batch);
+    multiply_adds = peers::multiply_adds(model_options, tokens);
     report["parameters"] = count.total;
     for (const auto& [part, parameters] : count.parts) report["parts"][part] = parameters;
-  }
-  const int64_t tokens = length > 0 ? length : encoder != nullptr ? encoder->block.max_positions : 0;
-  double memory = 0.0, multiply_adds = 0.0;
-  if (encoder != nullptr) {
-    memory = models::activation_bytes(*encoder, tokens, batch);
-    multiply_adds =
-        static_cast<double>(encoder->layers) * models::block_multiply_adds(encoder->block, tokens);
     report["length"] = tokens;
     report["batch"] = batch;
     report["activation_bytes"] = static_cast<int64_t>(memory);
@@ -76,7 +80,7 @@ void InspectCommand::run() {
   Table configuration({"option", "value", "meaning"});
   for (const auto& row : option_rows(model_options)) configuration.add({row.key, row.value, row.help});
   std::printf("%s\n%s\n", name.c_str(), configuration.plain().c_str());
-  if (encoder == nullptr) {
+  if (!buildable) {
     std::printf(
         "This version knows the options of such a model but cannot build it, so it counts no parameters.\n");
     return;
@@ -90,10 +94,11 @@ void InspectCommand::run() {
   }
   parts.add({"total", with_thousands(count.total), ""});
   std::printf("%s\n", parts.plain().c_str());
-  std::printf("one training step at length %s, batch %s: about %s of activations, %.1f GFLOP\n",
-              with_thousands(tokens).c_str(), with_thousands(batch).c_str(),
+  const int64_t documents = peers::documents(model_options);
+  std::printf("one training step at length %s, batch %s%s: about %s of activations, %.1f GFLOP\n",
+              with_thousands(tokens).c_str(), with_thousands(batch).c_str(), documents > 1 ? " of pairs" : "",
               human_bytes(static_cast<uint64_t>(memory)).c_str(),
-              6.0 * multiply_adds * static_cast<double>(tokens * batch) * 1e-9);
+              6.0 * multiply_adds * static_cast<double>(tokens * batch * documents) * 1e-9);
 }
 
 }  // namespace
@@ -104,10 +109,11 @@ void add_inspect(CLI::App& app) {
       app.add_subcommand("inspect", "configuration, parameters by part and memory of a preset or model");
   sub->footer("presets: " + join(preset_names(), ", "));
   sub->add_option("model", command->name, "a preset, a .toml file or a model file")->required();
-  sub->add_option("--set", command->changes,
-                  "change an option first, e.g. model.block.chunk=128; may be repeated");
+  sub->add_option(
+      "--set", command->changes,
+      "change an option first, e.g. model.block.chunk=128 or model.kind=transformer; may be repeated");
   sub->add_option("--length", command->length,
-                  "sequence length for the memory estimate (default: max_positions)")
+                  "sequence length for the memory estimate (default: what the model is made for)")
       ->check(CLI::PositiveNumber);
   sub->add_option("--batch", command->batch, "sequences at once for the memory estimate")
       ->capture_default_str()

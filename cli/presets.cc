@@ -6,14 +6,15 @@
 #include "mega/base/table.h"
 #include "mega/base/text.h"
 #include "mega/models/model.h"
+#include "mega/peers/factory.h"
 
 namespace mega::cli {
 namespace {
 
 // "" for a model this version cannot build.
 std::string parameters_of(const ModelOptions& options) {
-  if (!models::can_make(options)) return "";
-  return with_thousands(models::count_parameters(*models::make_model(options)).total);
+  if (sequence_options(options) == nullptr) return "";
+  return with_thousands(models::count_parameters(*peers::make_sequence_model(options)).total);
 }
 
 void list_presets() {

@@ -48,4 +48,14 @@ Recipe load_recipe(const std::string& name_or_path) {
   return load_preset(name_or_path);
 }
 
+void change(Recipe& recipe, const std::string& assignment) {
+  const bool mega = std::holds_alternative<ClassifierOptions>(recipe.model.model) ||
+                    std::holds_alternative<MatcherOptions>(recipe.model.model);
+  Recipe changed = recipe;
+  set_option(changed, assignment);
+  if (mega && std::holds_alternative<TransformerOptions>(changed.model.model))
+    changed.model.model = transformer_like(recipe.model);
+  recipe = std::move(changed);
+}
+
 }  // namespace mega

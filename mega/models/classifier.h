@@ -1,36 +1,33 @@
-// Classifiers: of one sequence, and of a pair of documents.
+// Mega classifiers: of one sequence, and of a pair of documents.
 #pragma once
 
 #include "mega/config/model_options.h"
 #include "mega/models/encoder.h"
-#include "mega/models/sequence_model.h"
+#include "mega/models/sequence_classifier.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {
 
-// What both have in common: the encoder and the head, under the released parameter names.
-class EncoderClassifierImpl : public SequenceModel {
+class EncoderClassifierImpl : public SequenceClassifier {
  public:
-  void reset_parameters();
+  torch::Tensor encode(const Sequences& document) override { return encoder_->forward(document); }
 
  protected:
-  EncoderClassifierImpl(const EncoderClassifierOptions& options, int64_t documents);
-
-  torch::Tensor classify(const torch::Tensor& representation);  // (B, documents * D) -> (B, classes)
-
-  Encoder encoder_{nullptr};
+  EncoderClassifierImpl(const EncoderClassifierOptions& options, int64_t documents)
+      : SequenceClassifier(options, documents, options.block.width, options.block.dropout),
+        encoder_(options) {
+    register_encoder(encoder_.ptr());
+  }
 
  private:
-  double dropout_;
-  torch::nn::Linear hidden_{nullptr}, output_{nullptr};
+  Encoder encoder_;
 };
 
 class ClassifierImpl : public EncoderClassifierImpl {
  public:
   explicit ClassifierImpl(const ClassifierOptions& options) : EncoderClassifierImpl(options, 1) {}
 
-  torch::Tensor forward(const Sequences& batch);  // (B, classes), logits
-  torch::Tensor predict(const std::vector<Sequences>& documents) override;
+  torch::Tensor forward(const Sequences& batch) { return predict({batch}); }  // (B, classes), logits
 };
 TORCH_MODULE(Classifier);
 
@@ -38,8 +35,8 @@ class MatcherImpl : public EncoderClassifierImpl {
  public:
   explicit MatcherImpl(const MatcherOptions& options) : EncoderClassifierImpl(options, 2) {}
 
-  torch::Tensor forward(const Sequences& first, const Sequences& second);  // (B, classes), logits
-  torch::Tensor predict(const std::vector<Sequences>& documents) override;
+  // (B, classes), logits
+  torch::Tensor forward(const Sequences& first, const Sequences& second) { return predict({first, second}); }
 };
 TORCH_MODULE(Matcher);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mega/config/model_options.h"
+#include "mega/models/input_embedding.h"
 #include "mega/models/sequence_model.h"
 #include "mega/nn/mega_block.h"
 #include "mega/nn/norm.h"
@@ -17,15 +18,9 @@ class EncoderImpl : public torch::nn::Module {
 
   torch::Tensor forward(const Sequences& batch);  // (B, D)
 
-  void reset_parameters();
-
  private:
-  torch::Tensor embed(const torch::Tensor& values);
-  torch::Tensor pool(const torch::Tensor& x, const torch::Tensor& lengths) const;
-
   EncoderClassifierOptions options_;
-  torch::Tensor weight_, bias_;  // embeddings (vocabulary, D), or weight (D) or (channels, D) and bias (D)
-                                 // of real numbers
+  InputEmbedding embedding_;
   nn::SequenceNorm embed_norm_{nullptr}, final_norm_{nullptr};
   std::vector<nn::MegaBlock> blocks_;
 };

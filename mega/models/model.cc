@@ -13,32 +13,25 @@ std::string part_of(const std::string& name) {
   if (has("norm.")) return "norms";
   if (has(".rel_pos_bias.")) return "positions";
   if (has(".move.")) return "ema";
-  if (has(".mega_layer.")) return "attention";
+  if (has(".mega_layer.") || has(".self_attn.")) return "attention";
   if (has(".cross_attn.")) return "cross attention";
-  if (has(".nffn.")) return "feed-forward";
+  if (has(".nffn.") || has(".fc1.") || has(".fc2.")) return "feed-forward";
   return "head";
 }
 
 struct Maker {
-  std::shared_ptr<torch::nn::Module> operator()(const ClassifierOptions& o) const {
-    return Classifier(o).ptr();
-  }
-  std::shared_ptr<torch::nn::Module> operator()(const MatcherOptions& o) const { return Matcher(o).ptr(); }
+  using Model = std::shared_ptr<SequenceModel>;
+  Model operator()(const ClassifierOptions& o) const { return Classifier(o).ptr(); }
+  Model operator()(const MatcherOptions& o) const { return Matcher(o).ptr(); }
   template <class Other>
-  std::shared_ptr<torch::nn::Module> operator()(const Other&) const {
-    fail("this version knows the options of a model of kind \"", Other::kind,
-         "\" but cannot build one; it builds classifier and matcher");
+  Model operator()(const Other&) const {
+    fail("expected the options of a classifier or matcher, not of a model of kind \"", Other::kind, "\"");
   }
 };
 
 }  // namespace
 
-bool can_make(const ModelOptions& options) {
-  return std::holds_alternative<ClassifierOptions>(options.model) ||
-         std::holds_alternative<MatcherOptions>(options.model);
-}
-
-std::shared_ptr<torch::nn::Module> make_model(const ModelOptions& options) {
+std::shared_ptr<SequenceModel> make_model(const ModelOptions& options) {
   validate(options);
   return std::visit(Maker(), options.model);
 }

@@ -1,4 +1,4 @@
-// A model from its options.
+// A Mega model from its options; mega/peers/factory.h also makes those that it is compared with.
 #pragma once
 
 #include <map>
@@ -6,13 +6,13 @@
 #include <string>
 
 #include "mega/config/model_options.h"
+#include "mega/models/sequence_model.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {
 
-// Whether this version can build it, or only knows its options.
-bool can_make(const ModelOptions& options);
-std::shared_ptr<torch::nn::Module> make_model(const ModelOptions& options);
+// A classifier or matcher.
+std::shared_ptr<SequenceModel> make_model(const ModelOptions& options);
 
 // Number of parameters, in all and by part: embedding, ema, attention, positions, norms, feed-forward, head.
 struct ParameterCount {

@@ -59,6 +59,13 @@ int64_t encoder_classifier(const EncoderClassifierOptions& o, int64_t documents)
 int64_t model(const ClassifierOptions& o) { return encoder_classifier(o, 1); }
 int64_t model(const MatcherOptions& o) { return encoder_classifier(o, 2); }
 
+int64_t model(const TransformerOptions& o) {
+  const int64_t d = o.width, norms = 2 * o.layers + (o.normalize_embedding ? 1 : 0);
+  const int64_t embedding = o.input == InputKind::tokens ? o.vocabulary * d : 2 * d;
+  return embedding + o.layers * (4 * linear(d, d) + linear(d, o.hidden) + linear(o.hidden, d)) +
+         norms * 2 * d + linear(o.documents * d, o.head) + o.head * o.classes;
+}
+
 // Output tied to the embeddings, final norm without scale and shift.
 int64_t model(const LanguageModelOptions& o) {
   const int64_t d = o.block.width;
@@ -168,6 +175,52 @@ TEST(LoadRecipe, ReadsAFileAndPointsAtItsLines) {
   EXPECT_PRED2(contains, error("[model.block]\nchunk = 0"),
                path.string() + ": model: block: chunk: 0 is no length");
   EXPECT_PRED2(contains, error_of([] { load_recipe("none.toml"); }), "none.toml: cannot open");
+}
+
+TEST(Change, ATransformerKeepsTheTaskOfWhatItReplaces) {
+  Recipe recipe = load_preset("lra-image");
+  const Recipe before = recipe;
+  change(recipe, "model.kind=transformer");
+  const auto& peer = std::get<TransformerOptions>(recipe.model.model);
+  EXPECT_EQ(peer.input, InputKind::pixels);
+  EXPECT_EQ(peer.documents, 1);
+  EXPECT_EQ(peer.classes, 10);
+  EXPECT_EQ(peer.layers, 8);
+  EXPECT_EQ(peer.width, 160);
+  EXPECT_EQ(peer.head, 320);
+  EXPECT_EQ(recipe.description, before.description);
+  EXPECT_EQ(options_to_json(recipe.train), options_to_json(before.train));
+  EXPECT_NO_THROW(validate(recipe));
+
+  recipe = load_preset("lra-retrieval");
+  change(recipe, " model.kind = transformer ");
+  EXPECT_EQ(std::get<TransformerOptions>(recipe.model.model).documents, 2);
+}
+
+TEST(Change, ATransformerStaysAsItIs) {
+  Recipe recipe = load_preset("lra-text");
+  change(recipe, "model.kind=transformer");
+  change(recipe, "model.hidden=99");
+  EXPECT_EQ(std::get<TransformerOptions>(recipe.model.model).hidden, 99);
+  EXPECT_EQ(std::get<TransformerOptions>(recipe.model.model).width, 128);
+}
+
+TEST(Change, OtherwiseSetsAnOption) {
+  Recipe recipe = load_preset("enwik8");
+  change(recipe, "model.kind=transformer");
+  EXPECT_EQ(options_to_json(std::get<TransformerOptions>(recipe.model.model)),
+            options_to_json(TransformerOptions()));
+  recipe = load_preset("lra-text");
+  change(recipe, "model.block.chunk=8");
+  EXPECT_EQ(std::get<ClassifierOptions>(recipe.model.model).block.chunk, 8);
+  change(recipe, "model.kind=matcher");
+  EXPECT_TRUE(std::holds_alternative<MatcherOptions>(recipe.model.model));
+
+  const nlohmann::ordered_json before = options_to_json(recipe);
+  for (const char* wrong : {"model.kind=transfromer", "model.hidden=3", "model.kind", "=transformer", ""}) {
+    EXPECT_FALSE(error_of([&] { change(recipe, wrong); }).empty()) << wrong;
+    EXPECT_EQ(options_to_json(recipe), before) << wrong;
+  }
 }
 
 }  // namespace

@@ -93,25 +93,34 @@ inline BlockOptions layer_options(Golden& golden) {
   return options;
 }
 
-// LRAModel and SCRawModel.
-inline EncoderClassifierOptions encoder_options(Golden& golden, InputKind input) {
-  require(golden.option("layer_type") == "mega", "layer_type: \"", golden.option("layer_type"),
-          "\" is not known here");
+// What all of LRAModel and SCRawModel have in common.
+inline SequenceOptions common_options(Golden& golden, InputKind input) {
   require(golden.number("classifier_layers") == 1, "classifier_layers: only 1 is known here");
   require(activation(golden, "classifier_activation_fn") == Activation::gelu,
           "classifier_activation_fn: not gelu");
   require(!golden.flag("use_p", false) && !golden.flag("adaptive_input", false), "use_p or adaptive_input");
-  golden.ignore({"arch", "apply_bert_init", "decoder_embed_dim", "encoder_attention_heads",
-                 "encoder_learned_pos", "max_source_positions", "no_token_positional_embeddings", "sent_loss",
+  golden.ignore({"arch", "apply_bert_init", "decoder_embed_dim", "encoder_learned_pos",
+                 "max_source_positions", "no_token_positional_embeddings", "sent_loss",
                  "share_encoder_input_output_embed", "pad_index", "vocab_size", "classifier_in_dim"});
 
-  EncoderClassifierOptions options;
+  SequenceOptions options;
   options.input = input;
   if (input == InputKind::tokens) options.vocabulary = golden.number("vocab_size");
   options.classes = golden.number("sentence_class_num");
   options.layers = golden.number("encoder_layers");
   options.head = golden.number("classifier_out_dim");
   options.pooling = golden.choice<Pooling>("sen_rep_type", {{"mp", Pooling::mean}, {"cls", Pooling::cls}});
+  return options;
+}
+
+// Those of Mega layers.
+inline EncoderClassifierOptions encoder_options(Golden& golden, InputKind input) {
+  require(golden.option("layer_type") == "mega", "layer_type: \"", golden.option("layer_type"),
+          "\" is not known here");
+  golden.ignore({"encoder_attention_heads"});
+
+  EncoderClassifierOptions options;
+  static_cast<SequenceOptions&>(options) = common_options(golden, input);
   options.normalize_embedding = golden.flag("normalize_embedding", false);
 
   BlockOptions& block = options.block;
@@ -128,6 +137,26 @@ inline EncoderClassifierOptions encoder_options(Golden& golden, InputKind input)
   block.norm = norm(golden);
   block.prenorm = golden.flag("encoder_normalize_before");
   block.activation = activation(golden, "activation_fn");
+  return options;
+}
+
+// Those of Transformer layers, which are also given options of Mega layers and have no use for them.
+inline TransformerOptions transformer_options(Golden& golden) {
+  require(golden.option("layer_type") == "transformer" && golden.option("input_type") == "text",
+          "expected a Transformer that reads text");
+  require(!golden.flag("encoder_learned_pos") && !golden.flag("no_token_positional_embeddings"),
+          "expected sinusoidal positions");
+  golden.ignore({"attention_activation_fn", "encoder_hidden_dim", "max_positions", "n_dim",
+                 "normalize_embedding", "rel_pos_bias", "z_dim"});
+
+  TransformerOptions options;
+  static_cast<SequenceOptions&>(options) = common_options(golden, InputKind::tokens);
+  options.width = golden.number("encoder_embed_dim");
+  options.hidden = golden.number("encoder_ffn_embed_dim");
+  options.heads = golden.number("encoder_attention_heads");
+  options.activation = activation(golden, "activation_fn");
+  // The layers are postnorm all the same.
+  options.normalize_embedding = golden.flag("encoder_normalize_before");
   return options;
 }
 

@@ -1,0 +1,35 @@
+#include "mega/models/padding.h"
+
+#include "mega/base/error.h"
+
+namespace mega::models {
+
+using torch::Tensor;
+
+Padding::Padding(const Sequences& batch, int64_t channels) {
+  const Tensor& values = batch.values;
+  const bool many = channels > 1;
+  require(values.defined() && values.dim() == (many ? 3 : 2) && values.numel() > 0 &&
+              (!many || values.size(2) == channels),
+          "expected a batch of sequences (batch, length", many ? ", channels" : "", "), got ",
+          values.defined() ? values.sizes() : c10::IntArrayRef());
+  const int64_t count = values.size(0), length = values.size(1);
+  lengths_ = batch.lengths.defined() ? batch.lengths : torch::full({count}, length, torch::kInt64);
+  require(lengths_.scalar_type() == torch::kInt64, "lengths must be int64, not ", lengths_.scalar_type());
+  require(lengths_.dim() == 1 && lengths_.size(0) == count && lengths_.min().item<int64_t>() > 0 &&
+              lengths_.max().item<int64_t>() <= length,
+          "each of ", count, " lengths must lie between 1 and ", length);
+  if (lengths_.min().item<int64_t>() < length)
+    mask_ = torch::arange(length, lengths_.options()).unsqueeze(0) >= lengths_.unsqueeze(1);
+}
+
+Tensor Padding::zero(const Tensor& x) const {
+  return mask_.defined() ? x.masked_fill(mask_.unsqueeze(2), 0) : x;
+}
+
+Tensor Padding::pool(const Tensor& x, Pooling pooling) const {
+  if (pooling == Pooling::cls) return x.select(1, 0);
+  return zero(x).sum(1) / lengths_.unsqueeze(1).to(x.scalar_type());
+}
+
+}  // namespace mega::models

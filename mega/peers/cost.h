@@ -1,0 +1,18 @@
+// What a Transformer costs: multiply-adds, and memory for activations. The same for Mega is in
+// mega/models/cost.h.
+#pragma once
+
+#include <cstdint>
+
+#include "mega/config/model_options.h"
+
+namespace mega::peers {
+
+// Per token, forward, of all layers. Attention is over the whole sequence, so it grows with the length.
+double multiply_adds(const TransformerOptions& options, int64_t length);
+
+// Bytes that one training step of the fused form needs at its peak beyond parameters, gradients and
+// optimiser, for a batch of documents or of pairs.
+double activation_bytes(const TransformerOptions& options, int64_t length, int64_t batch);
+
+}  // namespace mega::peers

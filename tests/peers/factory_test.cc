@@ -1,0 +1,173 @@
+#include "mega/peers/factory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+#include "mega/config/presets.h"
+#include "mega/models/model.h"
+#include "mega/peers/cost.h"
+#include "tests/base/helpers.h"
+
+namespace mega::peers {
+namespace {
+
+using models::Sequences;
+using testing::contains;
+using testing::error_of;
+using torch::Tensor;
+
+// libtorch's own allocator, which also counts: exact, where a resident size depends on what ran before.
+class CountingAllocator final : public at::Allocator {
+ public:
+  at::DataPtr allocate(size_t bytes) MEGA_ALLOCATE_CONST override {
+    constexpr size_t kAlignment = 64;
+    char* block = static_cast<char*>(
+        std::aligned_alloc(kAlignment, (bytes + 2 * kAlignment - 1) / kAlignment * kAlignment));
+    *reinterpret_cast<size_t*>(block) = bytes;
+    const int64_t live = in_use_ += static_cast<int64_t>(bytes);
+    for (int64_t seen = peak_; live > seen && !peak_.compare_exchange_weak(seen, live);) {
+    }
+    return {block + kAlignment, block + kAlignment, &release, at::kCPU};
+  }
+  at::DeleterFnPtr raw_deleter() const override { return &release; }
+#if MEGA_TORCH_2
+  void copy_data(void* to, const void* from, size_t count) const override {
+    default_copy_data(to, from, count);
+  }
+#endif
+
+  // Highest number of bytes in tensors while `run` runs, beyond what there was before.
+  static double growth(const std::function<void()>& run) {
+    const int64_t before = in_use_;
+    peak_ = before;
+    run();
+    return static_cast<double>(peak_ - before);
+  }
+
+ private:
+  static void release(void* data) {
+    if (data == nullptr) return;
+    char* block = static_cast<char*>(data) - 64;
+    in_use_ -= static_cast<int64_t>(*reinterpret_cast<size_t*>(block));
+    std::free(block);
+  }
+  static inline std::atomic<int64_t> in_use_ = 0, peak_ = 0;
+};
+
+const bool kCounts = [] {
+  c10::SetAllocator(at::kCPU, new CountingAllocator(), 1);  // outlives every tensor
+  return true;
+}();
+
+// Of a training step on random tokens.
+double measured(const ModelOptions& options, int64_t length, int64_t batch) {
+  const auto model = make_sequence_model(options);
+  const int64_t vocabulary = sequence_options(options)->vocabulary;
+  std::vector<Sequences> documents_of_batch(static_cast<size_t>(documents(options)));
+  const auto step = [&](int64_t l) {
+    for (Sequences& document : documents_of_batch)
+      document.values = torch::randint(4, vocabulary, {batch, l}, torch::kInt64);
+    model->predict(documents_of_batch).sum().backward();
+  };
+  step(16);  // gradients are there before the measurement
+  return CountingAllocator::growth([&] { step(length); });
+}
+
+int64_t parameters(const ModelOptions& options) {
+  return models::count_parameters(*make_sequence_model(options)).total;
+}
+
+TEST(Factory, MakesTheReleasedTransformer) {
+  TransformerOptions options;  // the defaults are those for Text
+  options.pooling = Pooling::cls;
+  options.head = 1024;
+  const auto count = models::count_parameters(*make_sequence_model({options}));
+  EXPECT_EQ(count.total, 3'492'352);
+  EXPECT_EQ(count.parts.at("embedding"), 67'584);
+  EXPECT_EQ(count.parts.at("attention"), 4 * 4 * (256 + 1) * 256);
+  EXPECT_EQ(count.parts.at("feed-forward"), 4 * (2 * 256 * 1024 + 1024 + 256));
+  EXPECT_EQ(count.parts.at("norms"), 9 * 2 * 256);
+  EXPECT_EQ(count.parts.at("head"), (256 + 1) * 1024 + 2 * 1024);
+  EXPECT_EQ(count.parts.size(), 5u);
+}
+
+TEST(Factory, APeerIsAsLargeAsTheMegaModel) {
+  for (const char* name : {"lra-listops-chunk", "lra-text-chunk", "lra-image-chunk", "lra-pathfinder-chunk",
+                           "lra-retrieval-chunk"}) {
+    const ModelOptions mega = load_preset(name).model;
+    const auto ours = static_cast<double>(parameters(mega));
+    const auto theirs = static_cast<double>(parameters({transformer_like(mega)}));
+    EXPECT_NEAR(theirs / ours, 1.0, 0.02) << name << ": " << ours << " and " << theirs;
+  }
+}
+
+TEST(Factory, MakesEveryPresetOfASequenceModel) {
+  for (const std::string& name : preset_names()) {
+    const ModelOptions options = load_preset(name).model;
+    if (sequence_options(options) != nullptr) {
+      EXPECT_NE(make_sequence_model(options), nullptr) << name;
+      EXPECT_GT(multiply_adds(options, 100), 0.0) << name;
+    } else {
+      EXPECT_PRED2(contains, error_of([&] { make_sequence_model(options); }), "cannot build one") << name;
+      EXPECT_PRED2(contains, error_of([&] { multiply_adds(options, 100); }), "cannot build one") << name;
+      EXPECT_PRED2(contains, error_of([&] { activation_bytes(options, 100, 1); }), "cannot build") << name;
+      EXPECT_PRED2(contains, error_of([&] { documents(options); }), "cannot build one") << name;
+    }
+  }
+  TransformerOptions odd;
+  odd.heads = 3;
+  EXPECT_PRED2(contains, error_of([&] { make_sequence_model({odd}); }), "heads");
+}
+
+TEST(Cost, MultiplyAddsAreThoseOfTheProducts) {
+  TransformerOptions options;
+  options.layers = 3;
+  options.width = 8;
+  options.hidden = 20;
+  EXPECT_EQ(multiply_adds(options, 50), 3 * (4 * 8 * 8 + 2 * 8 * 20 + 2 * 50 * 8));
+  const ModelOptions mega = load_preset("lra-text-chunk").model;
+  EXPECT_EQ(multiply_adds(mega, 4096), multiply_adds(mega, 8192)) << "chunks cost the same at any length";
+}
+
+TEST(Cost, MemoryIsNearWhatIsMeasured) {
+  ASSERT_TRUE(kCounts);
+  TransformerOptions paper;
+  TransformerOptions narrow;
+  narrow.layers = 2;
+  narrow.width = 64;
+  narrow.hidden = 64;
+  TransformerOptions thin = narrow;
+  thin.hidden = 8;
+  TransformerOptions deep = thin;
+  deep.layers = 6;
+  TransformerOptions wide = narrow;
+  wide.hidden = 1024;
+  TransformerOptions pair = narrow;
+  pair.documents = 2;
+  struct Case {
+    const char* name;
+    ModelOptions options;
+    int64_t length, batch;
+  };
+  for (const Case& c :
+       {Case{"paper", {paper}, 500, 2}, Case{"paper, longer", {paper}, 1000, 4},
+        Case{"narrow", {narrow}, 1000, 4}, Case{"thin", {thin}, 1000, 4}, Case{"wide", {wide}, 1000, 4},
+        Case{"pair", {pair}, 1000, 4}, Case{"Mega", load_preset("lra-text-chunk").model, 1000, 4},
+        Case{"Mega, pair", load_preset("lra-retrieval-chunk").model, 1000, 2}}) {
+    const double estimate = activation_bytes(c.options, c.length, c.batch);
+    const double truth = measured(c.options, c.length, c.batch);
+    EXPECT_NEAR(estimate / truth, 1.0, 0.3) << c.name << ": " << estimate << " estimated, " << truth;
+    if (auto* o = std::get_if<TransformerOptions>(&c.options.model)) {
+      double d = o->width, f = o->hidden, h = o->heads;
+      double kept = 9 * d + f + h + 4;
+      double per = truth / 4 / c.length / c.batch;
+      std::printf("moment %f d %f f %f\n", per - o->documents * (o->layers * kept + d + 2), d, f);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mega::peers
