@@ -23,6 +23,9 @@ class InputStream {
   // Fills `into` as far as there are bytes; 0 at the end only.
   size_t read(std::span<char> into);
 
+  // At least one byte, but does not wait for a pipe to fill `into`; 0 at the end only.
+  size_t read_some(std::span<char> into);
+
   // The path, or "standard input".
   const std::string& name() const { return name_; }
 
@@ -46,10 +49,12 @@ class LineReader {
   std::string where() const;                  // "reviews.tsv:17"
 
  private:
+  void read_more();
+
   InputStream stream_;
   size_t longest_;
   std::string buffer_;
-  size_t begin_ = 0;
+  size_t begin_ = 0, end_ = 0;  // what of the buffer was read from the stream and not yet given out
   int64_t number_ = 0;
   bool ended_ = false;
 };

@@ -1,5 +1,5 @@
-// Recipes: a model and how it is trained, as one TOML file. The presets are recipes that travel inside the
-// program, one per row of the paper's tables.
+// Recipes: a model, what it reads and how it is trained, as one TOML file. The presets are recipes that
+// travel inside the program, one per row of the paper's tables.
 #pragma once
 
 #include <string>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "mega/base/options.h"
+#include "mega/config/data_options.h"
+#include "mega/config/input_options.h"
 #include "mega/config/model_options.h"
 #include "mega/config/train_options.h"
 
@@ -15,12 +17,16 @@ namespace mega {
 struct Recipe {
   std::string description;
   ModelOptions model;
+  InputOptions input;
+  DataOptions data;
   TrainOptions train;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
     v.field("description", self.description, "one line that says what this is");
     v.nested("model", self.model, "the model");
+    v.nested("input", self.input, "what it reads");
+    v.nested("data", self.data, "the examples");
     v.nested("train", self.train, "how it is trained");
   }
 };

@@ -1,6 +1,29 @@
 #include "mega/config/train_options.h"
 
+#include <charconv>
+
 namespace mega {
+
+Period parse_period(const std::string& text) {
+  if (text.empty() || text == "0") return {};
+  Period period;
+  const char* const end = text.data() + text.size();
+  const auto [unit, error] = std::from_chars(text.data(), end, period.count);
+  const std::string_view name(unit, static_cast<size_t>(end - unit));
+  const auto is = [&](Period::Unit kind, double factor) {
+    period.unit = kind;
+    period.count *= factor;
+  };
+  if (name == "u") is(Period::Unit::updates, 1);
+  if (name == "e") is(Period::Unit::epochs, 1);
+  if (name == "s") is(Period::Unit::seconds, 1);
+  if (name == "m") is(Period::Unit::seconds, 60);
+  if (name == "h") is(Period::Unit::seconds, 3600);
+  require(
+      error == std::errc() && period.unit != Period::Unit::never && period.count > 0 && period.count < 1e12,
+      "expected how often, as in 500u (updates), 1e (epochs), 30s, 10m or 2h, got ", in_quotes(text));
+  return period;
+}
 
 void validate(const TrainOptions& options) {
   check_ranges(options, "train");
@@ -11,6 +34,14 @@ void validate(const TrainOptions& options) {
           " is above learning_rate = ", options.learning_rate);
   require(options.beta1 < 1 && options.beta2 < 1, "train: beta1 and beta2 must be below 1, got ",
           options.beta1, " and ", options.beta2);
+  for (const auto& [name, text] :
+       {std::pair{"evaluate", options.evaluate}, {"checkpoint", options.checkpoint}}) {
+    try {
+      parse_period(text);
+    } catch (const Error& error) {
+      fail("train: ", name, ": ", error.what());
+    }
+  }
 }
 
 }  // namespace mega

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "mega/base/options.h"
 #include "mega/config/layer_options.h"
@@ -27,11 +29,35 @@ struct EnumNames<BatchUnit> {
       enum_table<BatchUnit>({{BatchUnit::examples, "examples"}, {BatchUnit::tokens, "tokens"}});
 };
 
+// How often something happens: every so many updates ("500u"), epochs ("1e", "0.5e") or as much time ("90s",
+// "10m", "2h"); "" or "0" is never.
+struct Period {
+  enum class Unit { never, updates, epochs, seconds };
+  double count = 0.0;
+  Unit unit = Unit::never;
+};
+Period parse_period(const std::string& text);
+
+// Parameters that learn differently: those whose name matches a pattern in which * stands for anything.
+struct ParameterGroup {
+  std::string names = "*";
+  double learning_rate = 1.0;
+  double weight_decay = 1.0;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("names", self.names, "pattern of parameter names; * stands for anything");
+    v.field("learning_rate", self.learning_rate, "factor on the learning rate; 0 freezes", Range{0, 1e6});
+    v.field("weight_decay", self.weight_decay, "factor on the weight decay", Range{0, 1e6});
+  }
+};
+
 inline constexpr Range kLearningRate{0, 1e3};
 inline constexpr Range kUpdates{0, 1e12};
 
 // AdamW with decoupled weight decay on every parameter, as released.
 struct TrainOptions {
+  int64_t seed = 1;
   double learning_rate = 1e-3;
   double initial_learning_rate = 1e-7;
   double final_learning_rate = 0.0;
@@ -48,9 +74,17 @@ struct TrainOptions {
   double weight_decay = 0.01;
   double clip = 1.0;
   double label_smoothing = 0.0;
+  bool by_length = true;
+  std::string evaluate = "1e";
+  std::string checkpoint = "10m";
+  int64_t keep = 2;
+  int64_t patience = 0;
+  double average = 0.0;
+  std::vector<ParameterGroup> groups;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
+    v.field("seed", self.seed, "of all random numbers; the same seed gives the same bits", Range{0, 1e15});
     v.field("learning_rate", self.learning_rate, "the highest learning rate, reached after the warm-up",
             kLearningRate);
     v.field("initial_learning_rate", self.initial_learning_rate, "learning rate of the first update",
@@ -74,6 +108,18 @@ struct TrainOptions {
     v.field("clip", self.clip, "largest norm of the gradient; 0 does not clip", Range{0, 1e9});
     v.field("label_smoothing", self.label_smoothing, "share of the target spread over all classes",
             kProbability);
+    v.field("by_length", self.by_length, "put sequences of similar length into a batch");
+    v.field("evaluate", self.evaluate,
+            "how often to evaluate: 500u updates, 1e epochs, 10m minutes; 0: at the end");
+    v.field("checkpoint", self.checkpoint, "how often to save what a resumed run needs; 0: at the end");
+    v.field("keep", self.keep, "newest checkpoints that are kept", Range{1, 1e6});
+    v.field("patience", self.patience, "stop after so many evaluations without a better one; 0 never does",
+            Range{0, 1e9});
+    v.field("average", self.average,
+            "memory of a running average of the weights, which is what is evaluated and "
+            "kept, e.g. 0.999; 0: none",
+            Range{0, 0.999999});
+    v.list("groups", self.groups, "parameters with a learning rate or a weight decay of their own");
   }
 };
 

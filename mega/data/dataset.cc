@@ -1,0 +1,300 @@
+#include "mega/data/dataset.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "mega/base/error.h"
+#include "mega/base/random.h"
+#include "mega/base/text.h"
+#include "mega/data/readers.h"
+
+namespace mega::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool any_name(const fs::path& folder, const auto& matches) {
+  if (!fs::is_directory(folder)) return matches(folder.filename().string());
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (matches(entry.path().filename().string())) return true;
+  return false;
+}
+
+DataFormat image_format(const fs::path& path) {
+  if (any_name(path, [](const std::string& name) { return name.starts_with("data_batch"); }))
+    return DataFormat::cifar;
+  if (any_name(path, [](const std::string& name) { return name.find("-idx") != std::string::npos; }))
+    return DataFormat::idx;
+  const auto is_pathfinder = [](const std::string& name) {
+    return name == "metadata" || name.starts_with("curv_");
+  };
+  return any_name(path, is_pathfinder) ? DataFormat::pathfinder : DataFormat::images;
+}
+
+template <class Input>
+Input input_as(const DatasetRequest& request, DataFormat format) {
+  const auto* input = std::get_if<Input>(&request.input.input);
+  require(input != nullptr, "data of format ", to_string(format), " needs input.kind = ", Input::kind);
+  return *input;
+}
+
+Records read_path(const fs::path& path, DataFormat format, const DatasetRequest& request,
+                  Problems& problems) {
+  const DataOptions& data = request.data;
+  switch (format) {
+    case DataFormat::listops:
+      return read_listops(path, data, problems);
+    case DataFormat::text:
+      return read_text(path, data, problems);
+    case DataFormat::pairs:
+      return read_pairs(path, data, problems);
+    case DataFormat::cifar:
+      return read_cifar(path, data, input_as<ImageInput>(request, format), problems);
+    case DataFormat::idx:
+      return read_idx(path, data, input_as<ImageInput>(request, format), problems);
+    case DataFormat::pathfinder:
+      return read_pathfinder(path, data, input_as<ImageInput>(request, format), problems);
+    case DataFormat::audio:
+      return read_audio(path, data, input_as<AudioInput>(request, format), problems);
+    case DataFormat::images:
+      return read_images(path, data, input_as<ImageInput>(request, format), problems);
+    case DataFormat::series:
+      return read_series(path, data, input_as<SeriesInput>(request, format), problems);
+    case DataFormat::automatic:
+      break;
+  }
+  fail("data.format: unknown");
+}
+
+uint64_t hash_bytes(uint64_t hash, const void* data, size_t size) {
+  return stream_seed(hash, std::string_view(static_cast<const char*>(data), size));
+}
+
+// Order of records that depends on the seed and on where each stands, not on how they were listed.
+uint64_t shuffle_key(const Record& record, int64_t seed) {
+  return stream_seed(static_cast<uint64_t>(seed), record.where);
+}
+
+void sort_by_key(std::vector<Record*>& records, int64_t seed) {
+  std::sort(records.begin(), records.end(), [seed](const Record* a, const Record* b) {
+    const uint64_t x = shuffle_key(*a, seed), y = shuffle_key(*b, seed);
+    return x != y ? x < y : a->where < b->where;
+  });
+}
+
+// Takes `share` of each class of `from` into `to`.
+void divide(std::vector<Record>& records, Split from, Split to, double share, int64_t seed) {
+  std::map<std::string, std::vector<Record*>> by_label;
+  for (Record& record : records)
+    if (record.split == from) by_label[record.label].push_back(&record);
+  // A regression has as many labels as records: then all are one group.
+  if (by_label.size() * 2 > records.size()) {
+    std::vector<Record*> all;
+    for (const auto& [label, group] : by_label) all.insert(all.end(), group.begin(), group.end());
+    by_label = {{"", all}};
+  }
+  for (auto& [label, group] : by_label) {
+    sort_by_key(group, seed);
+    const auto count = static_cast<size_t>(std::llround(share * static_cast<double>(group.size())));
+    for (size_t i = 0; i < count && i < group.size(); ++i) group[i]->split = to;
+  }
+}
+
+void divide_all(std::vector<Record>& records, const DataOptions& options) {
+  const auto has = [&](Split split) {
+    return std::any_of(records.begin(), records.end(), [&](const Record& r) { return r.split == split; });
+  };
+  const bool told = has(Split::train) || has(Split::valid) || has(Split::test);
+  for (Record& record : records)
+    if (record.split == Split::unknown) record.split = Split::train;
+  if (!told) divide(records, Split::train, Split::test, options.test_share, options.split_seed);
+  if (!has(Split::valid) && has(Split::train))
+    divide(records, Split::train, Split::valid, options.valid_share, options.split_seed + 1);
+}
+
+bool is_whole_number(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Numbers by value, names by their bytes.
+std::vector<std::string> found_classes(const std::vector<Record>& records) {
+  std::map<std::string, int64_t> names;
+  for (const Record& record : records) names[record.label] = 0;
+  std::vector<std::string> classes;
+  for (const auto& [name, unused] : names) classes.push_back(name);
+  if (std::all_of(classes.begin(), classes.end(), is_whole_number))
+    std::sort(classes.begin(), classes.end(),
+              [](const std::string& a, const std::string& b) { return std::stoll(a) < std::stoll(b); });
+  return classes;
+}
+
+// The numbers of a regression's label; none when it is something else.
+std::vector<float> parse_targets(const std::string& label) {
+  std::vector<float> numbers;
+  const char* at = label.data();
+  const char* const end = at + label.size();
+  while (at != end) {
+    if (*at == ' ' || *at == ',' || *at == ';') {
+      ++at;
+      continue;
+    }
+    float number = 0.0F;
+    const auto [stop, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || !std::isfinite(number)) return {};
+    numbers.push_back(number);
+    at = stop;
+  }
+  return numbers;
+}
+
+// Adds a record with its label to the part, or says why it cannot.
+class Labeller {
+ public:
+  Labeller(Dataset& dataset, Objective objective, Problems& problems)
+      : dataset_(dataset), objective_(objective), problems_(problems) {
+    for (size_t i = 0; i < dataset.classes.size(); ++i)
+      numbers_[dataset.classes[i]] = static_cast<int64_t>(i);
+  }
+
+  void add(Part& part, Record&& record) {
+    if (objective_ == Objective::classification) {
+      const auto found = numbers_.find(record.label);
+      if (found == numbers_.end()) {
+        problems_.add(record.where, "label " + in_quotes(record.label) + " is none of the " +
+                                        std::to_string(numbers_.size()) + " known classes");
+        return;
+      }
+      part.labels.push_back(found->second);
+    } else {
+      const std::vector<float> targets = parse_targets(record.label);
+      if (dataset_.outputs == 0) dataset_.outputs = static_cast<int64_t>(targets.size());
+      if (targets.empty() || static_cast<int64_t>(targets.size()) != dataset_.outputs) {
+        problems_.add(record.where, "expected " + std::to_string(std::max<int64_t>(1, dataset_.outputs)) +
+                                        " number(s) to predict, got " + in_quotes(record.label));
+        return;
+      }
+      part.targets.insert(part.targets.end(), targets.begin(), targets.end());
+    }
+    part.records.push_back(std::move(record));
+  }
+
+ private:
+  Dataset& dataset_;
+  Objective objective_;
+  Problems& problems_;
+  std::map<std::string, int64_t> numbers_;
+};
+
+std::string checksum(const std::vector<Record>& records) {
+  uint64_t sum = 0;  // a sum does not depend on the order
+  for (const Record& record : records) {
+    uint64_t hash = hash_bytes(0, record.bytes.data(), record.bytes.size());
+    hash = hash_bytes(hash, record.second.data(), record.second.size());
+    hash = hash_bytes(hash, record.values.data(), record.values.size() * sizeof(float));
+    sum += hash_bytes(hash, record.label.data(), record.label.size());
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
+  return text;
+}
+
+// A random choice of at most `limit` of each split.
+void apply_limit(std::vector<Record>& records, int64_t limit, int64_t seed) {
+  if (limit <= 0) return;
+  std::map<Split, std::vector<Record*>> parts;
+  for (Record& record : records) parts[record.split].push_back(&record);
+  for (auto& [split, part] : parts) {
+    sort_by_key(part, seed + 2);
+    for (size_t i = static_cast<size_t>(limit); i < part.size(); ++i) part[i]->split = Split::unknown;
+  }
+  std::erase_if(records, [](const Record& record) { return record.split == Split::unknown; });
+}
+
+Part& part_of(Dataset& dataset, Split split) {
+  if (split == Split::valid) return dataset.valid;
+  return split == Split::test ? dataset.test : dataset.train;
+}
+
+}  // namespace
+
+const Part& Dataset::part(Split split) const { return part_of(const_cast<Dataset&>(*this), split); }
+
+const char* split_name(Split split) {
+  switch (split) {
+    case Split::train:
+      return "train";
+    case Split::valid:
+      return "valid";
+    case Split::test:
+      return "test";
+    case Split::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+DataFormat find_format(const DatasetRequest& request) {
+  if (request.data.format != DataFormat::automatic) return request.data.format;
+  if (const auto* text = std::get_if<TextInput>(&request.input.input)) {
+    if (text->units == TextUnits::listops) return DataFormat::listops;
+    return request.pairs ? DataFormat::pairs : DataFormat::text;
+  }
+  if (std::holds_alternative<AudioInput>(request.input.input)) return DataFormat::audio;
+  if (std::holds_alternative<SeriesInput>(request.input.input)) return DataFormat::series;
+  return image_format(request.data.path);
+}
+
+Dataset load_dataset(const DatasetRequest& request) {
+  const DataOptions& data = request.data;
+  require(!data.path.empty(),
+          "no data: name a file or folder with --data PATH, or make some with `mega data make`");
+  for (const std::string& path : {data.path, data.valid, data.test})
+    require(path.empty() || path == "-" || fs::exists(path), path, ": no such file or folder");
+
+  const DataFormat format = find_format(request);
+  Problems problems(data.skip_broken);
+  Records records = read_path(data.path, format, request, problems);
+  const auto add = [&](const std::string& path, Split split) {
+    if (path.empty()) return;
+    for (Record& record : read_path(path, format, request, problems)) {
+      record.split = split;
+      records.push_back(std::move(record));
+    }
+  };
+  if (!data.valid.empty() || !data.test.empty())
+    for (Record& record : records)
+      if (record.split == Split::unknown) record.split = Split::train;
+  add(data.valid, Split::valid);
+  add(data.test, Split::test);
+  if (!data.classes.empty())
+    std::erase_if(records, [&](const Record& record) {
+      return std::find(data.classes.begin(), data.classes.end(), record.label) == data.classes.end();
+    });
+  require(!records.empty(), data.path, ": no examples",
+          problems.count() > 0 ? "; " + problems.first().front().where + ": " + problems.first().front().what
+                               : "");
+
+  divide_all(records, data);
+  apply_limit(records, data.limit, data.split_seed);
+
+  Dataset dataset;
+  dataset.checksum = checksum(records);
+  if (request.objective == Objective::classification) {
+    dataset.classes = !request.classes.empty() ? request.classes
+                      : !data.classes.empty()  ? data.classes
+                                               : found_classes(records);
+    dataset.outputs = static_cast<int64_t>(dataset.classes.size());
+  }
+  Labeller labeller(dataset, request.objective, problems);
+  for (Record& record : records) labeller.add(part_of(dataset, record.split), std::move(record));
+  dataset.problems = problems.count();
+  dataset.first_problems = problems.first();
+  return dataset;
+}
+
+}  // namespace mega::data

@@ -1,0 +1,115 @@
+#include "mega/data/encoder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mega/base/error.h"
+#include "mega/config/tokens.h"
+
+namespace mega::data {
+namespace {
+
+// What stays of a real sequence of `length` positions.
+int64_t cut(int64_t length, int64_t most) { return most > 0 ? std::min(length, most) : length; }
+
+Standardize standardization(const InputOptions& input) {
+  if (const auto* audio = std::get_if<AudioInput>(&input.input)) return audio->standardize;
+  if (const auto* series = std::get_if<SeriesInput>(&input.input)) return series->standardize;
+  return Standardize::none;
+}
+
+int64_t channels_of(const InputOptions& input) {
+  const auto* series = std::get_if<SeriesInput>(&input.input);
+  return series != nullptr ? series->channels : 1;
+}
+
+int64_t max_length(const InputOptions& input) {
+  if (const auto* audio = std::get_if<AudioInput>(&input.input)) return audio->length;
+  if (const auto* series = std::get_if<SeriesInput>(&input.input)) return series->max_length;
+  return 0;
+}
+
+}  // namespace
+
+Encoder::Encoder(Signature signature, int32_t cls) : signature_(std::move(signature)), cls_(cls) {}
+
+int64_t Encoder::channels() const { return channels_of(signature_.input); }
+
+Sequence Encoder::encode(const Record& record, int document) const {
+  Sequence sequence;
+  if (const auto* text = std::get_if<TextInput>(&signature_.input.input)) {
+    sequence.tokens = tokenize(document == 0 ? record.bytes : record.second, *text);
+    if (cls_ >= 0) sequence.tokens.insert(sequence.tokens.begin(), cls_);
+    sequence.length = static_cast<int64_t>(sequence.tokens.size());
+    return sequence;
+  }
+  if (const auto* image = std::get_if<ImageInput>(&signature_.input.input)) {
+    sequence.values.reserve(record.bytes.size());
+    for (const char byte : record.bytes) {
+      const double grey = static_cast<double>(static_cast<unsigned char>(byte)) / 255.0;
+      sequence.values.push_back(static_cast<float>((grey - image->mean) / image->deviation));
+    }
+    sequence.length = static_cast<int64_t>(sequence.values.size());
+    return sequence;
+  }
+  sequence.length = length(record);
+  sequence.values =
+      standardize(std::span(record.values).first(static_cast<size_t>(sequence.length * channels())));
+  return sequence;
+}
+
+std::vector<float> Encoder::standardize(std::span<const float> values) const {
+  std::vector<float> result(values.begin(), values.end());
+  const std::vector<float>&mean = signature_.mean, &deviation = signature_.deviation;
+  if (mean.empty()) return result;
+  // One statistic per channel, or per position and channel; the last position's stands for all beyond it.
+  const size_t period = static_cast<size_t>(channels());
+  for (size_t i = 0; i < result.size(); ++i) {
+    const size_t s = i < mean.size() ? i : mean.size() - period + i % period;
+    result[i] = (result[i] - mean[s]) / deviation[s];
+  }
+  return result;
+}
+
+int64_t Encoder::length(const Record& record, int document) const {
+  if (const auto* text = std::get_if<TextInput>(&signature_.input.input))
+    return count_tokens(document == 0 ? record.bytes : record.second, *text) + (cls_ >= 0 ? 1 : 0);
+  if (std::holds_alternative<ImageInput>(signature_.input.input))
+    return static_cast<int64_t>(record.bytes.size());
+  return cut(static_cast<int64_t>(record.values.size()) / channels(), max_length(signature_.input));
+}
+
+void fit_statistics(Signature& signature, std::span<const Record> records) {
+  signature.mean.clear();
+  signature.deviation.clear();
+  const Standardize kind = standardization(signature.input);
+  if (kind == Standardize::none || records.empty()) return;
+
+  const int64_t channels = channels_of(signature.input);
+  int64_t positions = 1;
+  if (kind == Standardize::position)
+    for (const Record& record : records)
+      positions = std::max(
+          positions, cut(static_cast<int64_t>(record.values.size()) / channels, max_length(signature.input)));
+  const auto size = static_cast<size_t>(positions * channels);
+  std::vector<double> sums(size), squares(size), counts(size);
+  for (const Record& record : records) {
+    const int64_t length =
+        cut(static_cast<int64_t>(record.values.size()) / channels, max_length(signature.input));
+    for (int64_t i = 0; i < length * channels; ++i) {
+      const auto s = static_cast<size_t>(kind == Standardize::position ? i : i % channels);
+      const double x = static_cast<double>(record.values[static_cast<size_t>(i)]);
+      sums[s] += x;
+      squares[s] += x * x;
+      counts[s] += 1.0;
+    }
+  }
+  for (size_t s = 0; s < size; ++s) {
+    const double n = std::max(1.0, counts[s]), mean = sums[s] / n;
+    const double variance = std::max(0.0, squares[s] / n - mean * mean);
+    signature.mean.push_back(static_cast<float>(mean));
+    signature.deviation.push_back(static_cast<float>(std::sqrt(variance) + 1e-5));  // as released
+  }
+}
+
+}  // namespace mega::data
