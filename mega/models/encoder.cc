@@ -5,6 +5,7 @@
 #include "mega/base/error.h"
 #include "mega/models/padding.h"
 #include "mega/ops/dropout.h"
+#include "mega/ops/watch.h"
 
 namespace mega::models {
 
@@ -41,7 +42,11 @@ Tensor EncoderImpl::forward(const Sequences& batch) {
   Tensor x = embedding_->forward(batch.values);
   if (embed_norm_) x = embed_norm_->forward(x);
   x = padding.zero(ops::dropout(x, ops::draw_dropout(options_.block.dropout, is_training())));
-  for (auto& block : blocks_) x = block->forward(x, padding.mask());
+  ops::watch("embed_tokens", x);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const ops::WatchScope scope("layers", static_cast<int64_t>(i));
+    x = blocks_[i]->forward(x, padding.mask());
+  }
   if (final_norm_) x = final_norm_->forward(x);
   return padding.pool(x, options_.pooling);
 }

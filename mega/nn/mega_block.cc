@@ -1,6 +1,7 @@
 #include "mega/nn/mega_block.h"
 
 #include "mega/base/error.h"
+#include "mega/ops/watch.h"
 
 namespace mega::nn {
 
@@ -28,8 +29,11 @@ Tensor MegaBlockImpl::forward(const Tensor& x, const Tensor& mask, const Tensor&
   // A stream cannot leave a block out: its state would fall behind.
   if (state == nullptr && skipped()) return x;
   Tensor y = mega_layer->forward(x, mask, state == nullptr ? nullptr : &state->attention);
+  ops::watch("mega_layer", y);
   if (cross_attn) y = cross_attn->forward(y, source, source_mask, state == nullptr ? nullptr : &state->cross);
-  return nffn ? nffn->forward(y) : y;
+  if (nffn) y = nffn->forward(y);
+  ops::watch("nffn", y);
+  return y;
 }
 
 }  // namespace mega::nn

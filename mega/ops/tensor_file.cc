@@ -31,24 +31,25 @@ Tensor to_tensor(const TensorView& view) {
   fail(view.name, ": no tensor type for ", to_string(view.dtype));
 }
 
-void save_tensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
-  std::vector<TensorView> views;
-  std::vector<Tensor> keep;
+TensorViews::TensorViews(const NamedTensors& tensors) {
   for (const auto& [name, tensor] : tensors) {
-    keep.push_back(tensor.detach().cpu().contiguous());
-    const Tensor& dense = keep.back();
+    keep_.push_back(tensor.detach().cpu().contiguous());
+    const Tensor& dense = keep_.back();
     bool known = false;
     for (const TypePair& type : kTypes) {
       if (type.memory != dense.scalar_type()) continue;
       known = true;
-      views.push_back({name,
-                       type.file,
-                       dense.sizes().vec(),
-                       {static_cast<const std::byte*>(dense.data_ptr()), dense.nbytes()}});
+      views_.push_back({name,
+                        type.file,
+                        dense.sizes().vec(),
+                        {static_cast<const std::byte*>(dense.data_ptr()), dense.nbytes()}});
     }
     require(known, name, ": a tensor of ", dense.scalar_type(), " has no place in a safetensors file");
   }
-  write_safetensors(path, std::move(views), metadata);
+}
+
+void save_tensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
+  write_safetensors(path, TensorViews(tensors).views(), metadata);
 }
 
 }  // namespace mega::ops

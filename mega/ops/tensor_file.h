@@ -15,6 +15,17 @@ using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 // A copy that owns its memory.
 torch::Tensor to_tensor(const TensorView& view);
 
+// Views of tensors as files have them: dense, on the CPU, kept alive by this object.
+class TensorViews {
+ public:
+  explicit TensorViews(const NamedTensors& tensors);
+  const std::vector<TensorView>& views() const { return views_; }
+
+ private:
+  std::vector<torch::Tensor> keep_;
+  std::vector<TensorView> views_;
+};
+
 void save_tensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata = {});
 
 }  // namespace mega::ops

@@ -6,6 +6,7 @@
 #include "mega/ops/check.h"
 #include "mega/ops/dropout.h"
 #include "mega/ops/linear.h"
+#include "mega/ops/watch.h"
 
 namespace mega::peers {
 namespace {
@@ -80,7 +81,11 @@ Tensor TransformerEncoderImpl::forward(const models::Sequences& batch) {
   x = x + positions_.rows(x.size(1), x.options());
   if (embedding_norm_) x = embedding_norm_->forward(x);
   x = padding.zero(ops::dropout(x, ops::draw_dropout(options_.dropout, is_training())));
-  for (auto& layer : layers_) x = layer->forward(x, padding.mask());
+  ops::watch("embed_tokens", x);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    x = layers_[i]->forward(x, padding.mask());
+    ops::watch("layers." + std::to_string(i), x);
+  }
   return padding.pool(x, options_.pooling);
 }
 

@@ -1,9 +1,12 @@
 #include "mega/train/adamw.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "mega/base/error.h"
+#include "mega/base/text.h"
 #include "mega/kernels/adam.h"
 #include "mega/ops/parallel.h"
 
@@ -11,12 +14,55 @@ namespace mega::train {
 
 using torch::Tensor;
 
+namespace {
+
+ops::NamedTensors numbered(std::vector<Tensor> parameters) {
+  ops::NamedTensors named;
+  for (Tensor& parameter : parameters) named.emplace_back(std::to_string(named.size()), std::move(parameter));
+  return named;
+}
+
+}  // namespace
+
 AdamW::AdamW(std::vector<Tensor> parameters, const TrainOptions& options)
-    : parameters_(std::move(parameters)), options_(options) {
-  for (const Tensor& parameter : parameters_) {
+    : AdamW(numbered(std::move(parameters)), options) {}
+
+AdamW::AdamW(const ops::NamedTensors& parameters, const TrainOptions& options) : options_(options) {
+  for (const auto& [name, parameter] : parameters) {
     require(parameter.is_contiguous(), "AdamW updates contiguous parameters only");
+    names_.push_back(name);
+    parameters_.push_back(parameter);
     means_.push_back(torch::zeros_like(parameter));
     squares_.push_back(torch::zeros_like(parameter));
+  }
+  factors_.resize(names_.size());
+  for (const ParameterGroup& group : options.groups) {
+    bool used = false;
+    for (size_t i = 0; i < names_.size(); ++i) {
+      if (fnmatch(group.names.c_str(), names_[i].c_str(), 0) != 0) continue;
+      factors_[i] = group;
+      used = true;
+    }
+    require(used, "train.groups: no parameter is called ", in_quotes(group.names),
+            "; `mega inspect` lists their names, and * stands for anything");
+  }
+}
+
+ops::NamedTensors AdamW::state() const {
+  ops::NamedTensors state = {{"updates", torch::tensor(updates_)}};
+  for (size_t i = 0; i < names_.size(); ++i) {
+    state.emplace_back("mean." + names_[i], means_[i]);
+    state.emplace_back("square." + names_[i], squares_[i]);
+  }
+  return state;
+}
+
+void AdamW::load_state(const Safetensors& file) {
+  const torch::NoGradGuard guard;
+  updates_ = ops::to_tensor(file.at("updates")).item<int64_t>();
+  for (size_t i = 0; i < names_.size(); ++i) {
+    means_[i].copy_(ops::to_tensor(file.at("mean." + names_[i])));
+    squares_[i].copy_(ops::to_tensor(file.at("square." + names_[i])));
   }
 }
 
@@ -33,26 +79,29 @@ double AdamW::step(double learning_rate) {
     sum += norm * norm;
   }
   const double norm = std::sqrt(sum);
+  if (!std::isfinite(norm)) return norm;
   const double scale = options_.clip > 0.0 ? std::min(1.0, options_.clip / (norm + 1e-6)) : 1.0;
 
   ++updates_;
   const double t = static_cast<double>(updates_);
-  const double rate =
-      learning_rate * std::sqrt(1.0 - std::pow(options_.beta2, t)) / (1.0 - std::pow(options_.beta1, t));
-  const kernels::AdamStep step{static_cast<float>(learning_rate * options_.weight_decay),
-                               static_cast<float>(rate),
-                               static_cast<float>(options_.beta1),
-                               static_cast<float>(options_.beta2),
-                               static_cast<float>(options_.epsilon),
-                               static_cast<float>(scale)};
+  const double correction =
+      std::sqrt(1.0 - std::pow(options_.beta2, t)) / (1.0 - std::pow(options_.beta1, t));
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!parameters_[i].grad().defined()) continue;
     Tensor& parameter = parameters_[i];
+    const double own = learning_rate * factors_[i].learning_rate, rate = own * correction;
+    const double decay = own * options_.weight_decay * factors_[i].weight_decay;
     const Tensor gradient = parameter.grad().contiguous();
     if (parameter.device().is_cpu() && parameter.scalar_type() == torch::kFloat32) {
       float *p = parameter.data_ptr<float>(), *m = means_[i].data_ptr<float>(),
             *v = squares_[i].data_ptr<float>();
       const float* g = gradient.data_ptr<float>();
+      const kernels::AdamStep step{static_cast<float>(decay),
+                                   static_cast<float>(rate),
+                                   static_cast<float>(options_.beta1),
+                                   static_cast<float>(options_.beta2),
+                                   static_cast<float>(options_.epsilon),
+                                   static_cast<float>(scale)};
       ops::parallel_rows(parameter.numel(), 1, [&](int64_t begin, int64_t end) {
         kernels::adam(step, g + begin, p + begin, m + begin, v + begin, end - begin);
       });
@@ -61,7 +110,7 @@ double AdamW::step(double learning_rate) {
     const Tensor clipped = gradient * scale;
     means_[i].mul_(options_.beta1).add_(clipped, 1.0 - options_.beta1);
     squares_[i].mul_(options_.beta2).addcmul_(clipped, clipped, 1.0 - options_.beta2);
-    parameter.mul_(1.0 - learning_rate * options_.weight_decay);
+    parameter.mul_(1.0 - decay);
     parameter.addcdiv_(means_[i], squares_[i].sqrt().add_(options_.epsilon), -rate);
   }
   return norm;

@@ -1,0 +1,150 @@
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options_help.h"
+#include "mega/base/error.h"
+#include "mega/base/table.h"
+#include "mega/base/text.h"
+#include "mega/ops/runtime.h"
+#include "mega/train/run.h"
+
+namespace mega::cli {
+namespace {
+
+struct TrainCommand {
+  std::string recipe, data, out, init, device = "cpu", time, seeds;
+  std::vector<std::string> changes;
+  bool resume = false, estimate = false, help_options = false;
+  int threads = 0;
+  std::string command;  // as typed
+
+  Recipe load() const;
+  void run();
+  train::RunResult run_one(const Recipe& recipe, const std::filesystem::path& folder) const;
+};
+
+// "1..5" or "1,2,7".
+std::vector<int64_t> parse_seeds(const std::string& text) {
+  std::vector<int64_t> seeds;
+  try {
+    if (const size_t dots = text.find(".."); dots != std::string::npos) {
+      const int64_t first = std::stoll(text.substr(0, dots)), last = std::stoll(text.substr(dots + 2));
+      for (int64_t seed = first; seed <= last && seeds.size() < 1000; ++seed) seeds.push_back(seed);
+    } else {
+      for (const std::string& part : split(text, ',')) seeds.push_back(std::stoll(part));
+    }
+  } catch (const std::exception&) {
+    seeds.clear();
+  }
+  require(!seeds.empty(), "--seeds: expected 1..5 or 1,2,7, got ", in_quotes(text));
+  return seeds;
+}
+
+std::string mean_and_deviation(const std::vector<double>& values, bool share) {
+  double sum = 0.0, squares = 0.0;
+  for (const double x : values) sum += x;
+  const double mean = sum / static_cast<double>(values.size());
+  for (const double x : values) squares += (x - mean) * (x - mean);
+  const double deviation =
+      values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0;
+  char text[80];
+  std::snprintf(text, sizeof text, share ? "%.2f %% ± %.2f" : "%.4f ± %.4f", mean * (share ? 100 : 1),
+                deviation * (share ? 100 : 1));
+  return text;
+}
+
+Recipe TrainCommand::load() const {
+  Recipe loaded;
+  if (recipe.empty()) {
+    require(resume && !out.empty(), "name a preset or a .toml file (`mega presets` lists them), or a run to go on "
+            "with: --resume --out DIR");
+    loaded = train::load_run_recipe(out);
+  } else {
+    loaded = resume && train::holds_a_run(out) ? train::load_run_recipe(out) : load_recipe(recipe);
+  }
+  if (!data.empty()) loaded.data.path = data;
+  for (const std::string& assignment : changes) change(loaded, assignment);
+  return loaded;
+}
+
+train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesystem::path& folder) const {
+  require(resume || estimate || !train::holds_a_run(folder), folder.string(),
+          " holds a run already: --resume goes on with it, --out DIR names another");
+  train::RunRequest request;
+  request.recipe = loaded;
+  request.folder = folder;
+  request.resume = resume;
+  request.estimate_only = estimate;
+  request.init = init;
+  request.device = device;
+  request.seconds = parse_period(time).count;
+  request.command = command;
+  const train::RunResult result = train::run(request);
+  if (estimate) return result;
+  if (result.outcome.signal != 0) {
+    std::fprintf(stderr, "stopped; go on with: mega train --resume --out %s\n", folder.c_str());
+    std::exit(128 + result.outcome.signal);
+  }
+  if (result.outcome.stopped_early) std::fprintf(stderr, "stopped early: no better model for a while\n");
+  for (const train::Figure& figure : result.test.figures) std::printf("test %s\n", train::figure_text(figure).c_str());
+  std::printf("model   %s\nreport  %s\n", (folder / "model.safetensors").c_str(), (folder / "report.html").c_str());
+  return result;
+}
+
+void TrainCommand::run() {
+  if (help_options) {
+    print_options(Recipe{});
+    return;
+  }
+  ops::set_threads(threads);
+  if (!time.empty())
+    require(parse_period(time).unit == Period::Unit::seconds, "--time: expected a time, as in 90s, 10m or 2h");
+  Recipe loaded = load();
+  const std::string name = recipe.empty() ? out : std::filesystem::path(recipe).stem().string();
+  const std::filesystem::path folder = out.empty() ? std::filesystem::path("runs") / name : std::filesystem::path(out);
+  if (seeds.empty()) {
+    run_one(loaded, folder);
+    return;
+  }
+
+  std::vector<std::vector<double>> values;
+  train::Scores last;
+  for (const int64_t seed : parse_seeds(seeds)) {
+    std::fprintf(stderr, "== seed %lld\n", static_cast<long long>(seed));
+    loaded.train.seed = seed;
+    const train::RunResult result = run_one(loaded, folder / ("seed-" + std::to_string(seed)));
+    last = result.test.figures.empty() ? result.outcome.progression.best : result.test;
+    values.resize(last.figures.size());
+    for (size_t i = 0; i < last.figures.size(); ++i) values[i].push_back(last.figures[i].value);
+  }
+  for (size_t i = 0; i < values.size(); ++i)
+    std::printf("%zu seeds: %s %s\n", values[i].size(), last.figures[i].name.c_str(),
+                mean_and_deviation(values[i], last.figures[i].share).c_str());
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  auto command = std::make_shared<TrainCommand>();
+  CLI::App* sub = app.add_subcommand("train", "train a model on labelled sequences");
+  sub->add_option("recipe", command->recipe, "preset (`mega presets`) or .toml file");
+  sub->add_option("--data", command->data, "file or folder with the examples (data.path)");
+  sub->add_option("--out", command->out, "run directory (default: runs/RECIPE)");
+  sub->add_option("--set", command->changes, "key=value of any option; `--options` lists them")->allow_extra_args(false);
+  sub->add_option("--init", command->init, "model file to start from; weights that do not fit are named");
+  sub->add_option("--time", command->time, "train for about this long (10m, 1h): measures an update, sets train.updates");
+  sub->add_option("--seeds", command->seeds, "repeat with these seeds (1..5 or 1,2,7), report mean ± deviation");
+  sub->add_option("--threads", command->threads, "threads (default: all cores)")->check(CLI::NonNegativeNumber);
+  sub->add_option("--device", command->device, "cpu, or cuda where libtorch has it (reference forms, untested)")
+      ->capture_default_str();
+  sub->add_flag("--resume", command->resume, "go on from the newest checkpoint in --out");
+  sub->add_flag("--estimate", command->estimate, "say what it would cost, and stop");
+  sub->add_flag("--options", command->help_options, "list all options for --set, with defaults");
+  sub->callback([command] { command->run(); });
+  for (const std::string& word : app_arguments()) command->command += (command->command.empty() ? "" : " ") + word;
+}
+
+}  // namespace mega::cli

@@ -1,0 +1,164 @@
+#include "mega/train/checkpoint.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "mega/base/error.h"
+#include "mega/base/file.h"
+#include "mega/base/json.h"
+#include "mega/base/random.h"
+#include "mega/config/model_file.h"
+
+namespace mega::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kModel = "model.safetensors";
+constexpr const char* kTraining = "training.safetensors";
+constexpr const char* kProgression = "progression";
+constexpr const char* kChecksum = "checksum";
+
+fs::path folder_of(const fs::path& run) { return run / "checkpoints"; }
+
+fs::path name_of(int64_t update) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%08lld", static_cast<long long>(update));
+  return text;
+}
+
+// Finished checkpoints, the newest first. Those still being written have a dot before their name.
+std::vector<fs::path> finished(const fs::path& run) {
+  std::vector<fs::path> folders;
+  if (!fs::is_directory(folder_of(run))) return folders;
+  for (const auto& entry : fs::directory_iterator(folder_of(run)))
+    if (entry.is_directory() &&
+        entry.path().filename().string().find_first_not_of("0123456789") == std::string::npos)
+      folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end(), [](const fs::path& a, const fs::path& b) {
+    const std::string x = a.filename(), y = b.filename();
+    return x.size() != y.size() ? x.size() > y.size() : x > y;
+  });
+  return folders;
+}
+
+// Of the bytes of all tensors: a disk that lost some is found out.
+std::string checksum(const std::vector<TensorView>& tensors) {
+  uint64_t sum = 0;
+  for (const TensorView& tensor : tensors) {
+    uint64_t hash = stream_seed(0, tensor.name);
+    size_t i = 0;
+    for (; i + sizeof hash <= tensor.data.size(); i += sizeof hash) {
+      uint64_t word = 0;
+      std::memcpy(&word, tensor.data.data() + i, sizeof word);
+      hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
+      hash ^= hash >> 32;
+    }
+    for (; i < tensor.data.size(); ++i) hash = mix_bits(hash ^ static_cast<uint64_t>(tensor.data[i]));
+    sum += mix_bits(hash);
+  }
+  return std::to_string(sum);
+}
+
+std::string to_text(const Progression& p) {
+  nlohmann::ordered_json best = nlohmann::ordered_json::array();
+  for (const Figure& figure : p.best.figures)
+    best.push_back({figure.name, figure.value, figure.uncertainty, figure.share});
+  return nlohmann::ordered_json{{"update", p.update},
+                                {"epoch", p.cursor.epoch},
+                                {"batch", p.cursor.batch},
+                                {"seconds", p.seconds},
+                                {"best", best},
+                                {"higher_is_better", p.best.higher_is_better},
+                                {"best_update", p.best_update},
+                                {"evaluations_since_best", p.evaluations_since_best},
+                                {"threads", p.threads}}
+      .dump();
+}
+
+Progression from_text(const std::string& text, const std::string& where) {
+  try {
+    const nlohmann::json json = parse_json(text, where);
+    Progression p;
+    p.update = json.at("update");
+    p.cursor = {json.at("epoch"), json.at("batch")};
+    p.seconds = json.at("seconds");
+    for (const auto& figure : json.at("best"))
+      p.best.figures.push_back({figure.at(0), figure.at(1), figure.at(2), figure.at(3)});
+    p.best.higher_is_better = json.at("higher_is_better");
+    p.best_update = json.at("best_update");
+    p.evaluations_since_best = json.at("evaluations_since_best");
+    p.threads = json.at("threads");
+    return p;
+  } catch (const nlohmann::json::exception& error) {
+    fail(where, ": ", error.what());
+  }
+}
+
+Checkpoint open_checkpoint(const fs::path& folder) {
+  const ModelFile model = ModelFile::open(folder / kModel);
+  Checkpoint checkpoint{{}, model.tensors, Safetensors::open(folder / kTraining)};
+  const Metadata& metadata = checkpoint.training.metadata();
+  const auto expected = metadata.find(kChecksum);
+  std::vector<TensorView> all = checkpoint.model.tensors();
+  all.insert(all.end(), checkpoint.training.tensors().begin(), checkpoint.training.tensors().end());
+  require(expected != metadata.end() && expected->second == checksum(all), folder.string(),
+          ": the checksum does not match: the checkpoint is damaged");
+  checkpoint.progression = from_text(metadata.at(kProgression), folder / kTraining);
+  return checkpoint;
+}
+
+}  // namespace
+
+void save_checkpoint(const fs::path& run, const Progression& progression,
+                     const std::function<void(const fs::path&)>& save_model,
+                     const ops::NamedTensors& training, int64_t keep) {
+  const fs::path folder = folder_of(run), name = name_of(progression.update);
+  const fs::path aside = folder / ("." + name.string() + "." + std::to_string(getpid()));
+  try {
+    fs::create_directories(aside);
+    save_model(aside / kModel);
+    const Safetensors model = Safetensors::open(aside / kModel);
+    const ops::TensorViews views(training);
+    std::vector<TensorView> all = model.tensors();
+    all.insert(all.end(), views.views().begin(), views.views().end());
+    write_safetensors(aside / kTraining, views.views(),
+                      {{kProgression, to_text(progression)}, {kChecksum, checksum(all)}});
+    sync_folder(aside);
+    fs::remove_all(folder / name);  // a run that was resumed from an older checkpoint comes by again
+    fs::rename(aside, folder / name);
+    sync_folder(folder);
+  } catch (const fs::filesystem_error& error) {
+    std::error_code ignored;
+    fs::remove_all(aside, ignored);
+    fail("cannot save a checkpoint: ", error.what());
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(aside, ignored);
+    throw;
+  }
+
+  std::error_code ignored;
+  const std::vector<fs::path> all = finished(run);
+  for (size_t i = static_cast<size_t>(keep); i < all.size(); ++i) fs::remove_all(all[i], ignored);
+  // What a killed run left behind.
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().filename().string().starts_with(".")) fs::remove_all(entry.path(), ignored);
+}
+
+std::optional<Checkpoint> newest_checkpoint(const fs::path& run,
+                                            const std::function<void(const std::string&)>& say) {
+  for (const fs::path& folder : finished(run)) {
+    try {
+      return open_checkpoint(folder);
+    } catch (const std::exception& error) {
+      say(std::string("skipped a checkpoint that cannot be used: ") + error.what());
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace mega::train

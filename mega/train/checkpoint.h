@@ -1,0 +1,46 @@
+// Checkpoints: everything a resumed run needs to continue bit for bit.
+//
+//   RUN/checkpoints/00000500/model.safetensors      the model after 500 updates
+//                            training.safetensors   optimiser, average, cursor
+//
+// A checkpoint is written under another name, synced, and renamed once: there is never half of one.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "mega/data/batches.h"
+#include "mega/ops/tensor_file.h"
+#include "mega/train/task.h"
+
+namespace mega::train {
+
+// Where a run stands, beside the weights.
+struct Progression {
+  int64_t update = 0;
+  data::Cursor cursor;
+  double seconds = 0.0;  // spent on updates
+  Scores best;
+  int64_t best_update = 0;
+  int64_t evaluations_since_best = 0;
+  int threads = 0;
+};
+
+struct Checkpoint {
+  Progression progression;
+  Safetensors model, training;
+};
+
+// Writes a checkpoint and then removes all but the newest `keep`. On an Error nothing has changed.
+void save_checkpoint(const std::filesystem::path& run, const Progression& progression,
+                     const std::function<void(const std::filesystem::path&)>& save_model,
+                     const ops::NamedTensors& training, int64_t keep);
+
+// The newest checkpoint that is whole; what is wrong with newer ones goes to `say`. None: nothing was saved
+// yet.
+std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& run,
+                                            const std::function<void(const std::string&)>& say);
+
+}  // namespace mega::train

@@ -1,0 +1,141 @@
+#include "mega/train/estimate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <string>
+
+#include "mega/base/error.h"
+#include "mega/base/text.h"
+#include "mega/peers/factory.h"
+
+namespace mega::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The number in a file of one number; below 0 where there is none ("max").
+double number_in(const std::string& path) {
+  std::ifstream file(path);
+  double number = -1.0;
+  return file >> number ? number : -1.0;
+}
+
+double available_on_machine() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  double kilobytes = 0.0;
+  while (file >> key >> kilobytes) {
+    if (key == "MemAvailable:") return kilobytes * 1024.0;
+    std::getline(file, unit);
+  }
+  return -1.0;
+}
+
+// Room in the container, counting what it could drop from the file cache as room.
+double available_in_container() {
+  const double limit = number_in("/sys/fs/cgroup/memory.max"),
+               used = number_in("/sys/fs/cgroup/memory.current");
+  if (limit < 0 || used < 0) return -1.0;
+  double cache = 0.0, bytes = 0.0;
+  std::ifstream file("/sys/fs/cgroup/memory.stat");
+  std::string key;
+  while (file >> key >> bytes)
+    if (key == "inactive_file") cache = bytes;
+  return limit - used + cache;
+}
+
+double bytes_with(Recipe recipe, int64_t parameters, const LargestBatch& largest, int64_t examples,
+                  int64_t chunk) {
+  if (auto* classifier = std::get_if<ClassifierOptions>(&recipe.model.model)) classifier->block.chunk = chunk;
+  if (auto* matcher = std::get_if<MatcherOptions>(&recipe.model.model)) matcher->block.chunk = chunk;
+  return training_bytes(recipe, parameters, {examples, largest.length});
+}
+
+}  // namespace
+
+double available_memory() {
+  const double machine = available_on_machine(), container = available_in_container();
+  if (container < 0) return machine;
+  return machine < 0 ? container : std::min(machine, container);
+}
+
+LargestBatch largest_batch(const data::Part& part, const data::Encoder& encoder, const Recipe& recipe) {
+  LargestBatch largest;
+  for (const int64_t length : lengths_of(part, encoder, static_cast<int>(peers::documents(recipe.model))))
+    largest.length = std::max(largest.length, length);
+  const TrainOptions& train = recipe.train;
+  largest.examples = train.batch_unit == BatchUnit::examples
+                         ? train.batch
+                         : std::max<int64_t>(1, train.batch / std::max<int64_t>(1, largest.length));
+  largest.examples = std::min(largest.examples, part.size());
+  return largest;
+}
+
+double training_bytes(const Recipe& recipe, int64_t parameters, const LargestBatch& largest) {
+  const double copies = recipe.train.average > 0.0 ? 5.0 : 4.0;
+  return 4.0 * copies * static_cast<double>(parameters) +
+         peers::activation_bytes(recipe.model, largest.length, largest.examples);
+}
+
+void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch& largest, double available) {
+  const double needed = training_bytes(recipe, parameters, largest);
+  if (available < 0 || needed <= available) return;
+  const double one = training_bytes(recipe, parameters, {1, largest.length});
+  std::string advice = "shorter sequences (input.max_length) or a smaller model would fit";
+  if (one <= available) {
+    const double each = (needed - one) / static_cast<double>(std::max<int64_t>(1, largest.examples - 1));
+    const auto fits = std::max<int64_t>(1, static_cast<int64_t>((available - one) / each) + 1);
+    advice = "train.batch=" +
+             std::to_string(recipe.train.batch_unit == BatchUnit::examples ? fits : fits * largest.length) +
+             " fits; train.accumulation makes up for it";
+  } else if (bytes_with(recipe, parameters, largest, 1, 128) <= available) {
+    advice = "train.batch=1 with model.block.chunk=128 fits";
+  }
+  fail("training needs about ", human_bytes(static_cast<uint64_t>(needed)), " for ", largest.examples,
+       " sequences of ", largest.length, " positions, and there are ",
+       human_bytes(static_cast<uint64_t>(available)), "; ", advice);
+}
+
+double sgemm_gflops() {
+  constexpr int64_t kSize = 1024;
+  const torch::NoGradGuard guard;
+  const torch::Tensor a = torch::rand({kSize, kSize}), b = torch::rand({kSize, kSize});
+  torch::Tensor c = torch::mm(a, b);
+  double best = INFINITY;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = Clock::now();
+    torch::mm_out(c, a, b);
+    best = std::min(best, seconds_since(start));
+  }
+  return 2e-9 * static_cast<double>(kSize * kSize * kSize) / best;
+}
+
+double measure_update(const Recipe& recipe, const data::Dataset& dataset, const Signature& signature,
+                      torch::Device device) {
+  constexpr double kLongEnough = 1.0;
+  constexpr int kMost = 16;
+  SequenceTask task(recipe, dataset, signature, device);
+  const auto run = [&] {
+    task.draw(1);
+    const auto start = Clock::now();
+    task.loss(0).sum.backward();
+    return seconds_since(start);
+  };
+  double total = run(), count = 1.0;
+  if (total < kLongEnough) {  // the first one also warmed up
+    total = count = 0.0;
+    while (total < kLongEnough && count < kMost) {
+      total += run();
+      count += 1.0;
+    }
+  }
+  return total / count * static_cast<double>(recipe.train.accumulation);
+}
+
+}  // namespace mega::train

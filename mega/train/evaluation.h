@@ -1,0 +1,56 @@
+// How good a model of whole sequences is on a set of examples.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mega/data/batches.h"
+#include "mega/models/sequence_model.h"
+#include "mega/train/report.h"
+#include "mega/train/task.h"
+
+namespace mega::train {
+
+// Tensors of a batch's documents.
+std::vector<models::Sequences> to_sequences(const data::Batch& batch, const torch::Device& device);
+
+struct EvaluationOptions {
+  int64_t batch_positions = 1 << 15;  // examples of a batch times the longest; at least one example
+  int64_t max_examples = 0;           // the first so many; 0: all
+  torch::Device device = torch::kCPU;
+  std::function<void(int64_t done)> progress;
+};
+
+// What the model said of one example.
+struct Answer {
+  std::vector<float> outputs;  // probabilities of the classes, or the predicted numbers
+  double loss = 0.0;
+  int64_t length = 0;
+
+  int64_t label() const;  // the most probable class
+};
+
+struct Evaluation {
+  Objective objective = Objective::classification;
+  std::vector<Answer> answers;  // in the part's order
+  std::vector<int64_t> truth;   // labels
+  std::vector<float> targets;
+  int64_t positions = 0;
+  double seconds = 0.0;
+
+  // accuracy and loss, or the root of the mean squared error, the mean error and the share of variance
+  // explained.
+  Scores scores() const;
+  std::vector<std::vector<int64_t>> confusion(int64_t classes) const;  // [truth][said]
+};
+
+Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const data::Encoder& encoder,
+                    int documents, const EvaluationOptions& options);
+
+// Confusion matrix, worst and longest examples.
+void describe(const Evaluation& evaluation, const data::Part& part, const std::vector<std::string>& classes,
+              Report& report);
+
+}  // namespace mega::train

@@ -1,0 +1,55 @@
+// What a run says of itself: metrics.jsonl for programs, an event file for TensorBoard, curves for the
+// report.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mega/base/chart.h"
+#include "mega/train/task.h"
+
+namespace mega {
+class EventFile;
+}
+
+namespace mega::train {
+
+// Means over the updates since the last such point.
+struct TrainingPoint {
+  int64_t update = 0;
+  double epoch = 0.0, loss = 0.0, accuracy = -1.0;  // accuracy < 0: none
+  double learning_rate = 0.0, gradient_norm = 0.0, positions_per_second = 0.0, seconds = 0.0;
+};
+
+class RunLog {
+ public:
+  // Continues the log of a run after `update` updates: what was logged beyond is dropped, for it will come
+  // again.
+  RunLog(std::filesystem::path folder, int64_t update);
+  ~RunLog();
+
+  void training(const TrainingPoint& point);
+  void evaluation(int64_t update, const Scores& scores);
+  void note(int64_t update, const std::string& text);
+
+  using Points = std::vector<Point>;
+  const Points& curve(const std::string& name) const;  // "loss", "valid accuracy", ...
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  void remember(const std::string& line);
+  void write(const std::string& line);
+  void scalar(int64_t update, const std::string& name, double value);
+
+  std::filesystem::path folder_;
+  std::FILE* file_ = nullptr;
+  std::unique_ptr<EventFile> events_;
+  std::map<std::string, Points> curves_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace mega::train

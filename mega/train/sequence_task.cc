@@ -1,0 +1,174 @@
+#include "mega/train/sequence_task.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mega/base/error.h"
+#include "mega/base/random.h"
+#include "mega/base/text.h"
+#include "mega/config/tokens.h"
+#include "mega/peers/factory.h"
+#include "mega/train/saved_model.h"
+
+namespace mega::train {
+
+using torch::Tensor;
+
+namespace {
+
+const SequenceOptions& shared_options(const ModelOptions& options) {
+  const SequenceOptions* shared = sequence_options(options);
+  require(shared != nullptr, "this command works on classifiers, matchers and their Transformer only");
+  return *shared;
+}
+
+bool has_tokens(const ModelOptions& options) { return shared_options(options).input == InputKind::tokens; }
+
+}  // namespace
+
+int32_t cls_token(const ModelOptions& options) {
+  const SequenceOptions& shared = shared_options(options);
+  return shared.pooling == Pooling::cls && has_tokens(options) ? static_cast<int32_t>(shared.vocabulary - 1)
+                                                               : -1;
+}
+
+data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes) {
+  return {recipe.data, recipe.input, peers::documents(recipe.model) == 2,
+          shared_options(recipe.model).objective, std::move(classes)};
+}
+
+void fit_recipe(Recipe& recipe, const data::Dataset& dataset) {
+  SequenceOptions* shared = sequence_options(recipe.model);
+  require(shared != nullptr, "only models of whole sequences are trained on labelled examples");
+  require(dataset.outputs >= 1, "the training examples have nothing to predict");
+  require(shared->objective == Objective::regression || dataset.outputs >= 2,
+          "all examples belong to one class, ",
+          in_quotes(dataset.classes.empty() ? "" : dataset.classes.front()),
+          ": there is nothing to tell apart");
+  shared->classes = dataset.outputs;
+
+  const auto* text = std::get_if<TextInput>(&recipe.input.input);
+  require((text != nullptr) == (shared->input == InputKind::tokens),
+          "model.input = ", to_string(shared->input),
+          " does not fit input.kind: tokens come from texts, real numbers from all else");
+  if (text != nullptr)
+    require(shared->vocabulary > token_types(text->units), "model.vocabulary = ", shared->vocabulary,
+            " is too small: input.units = ", to_string(text->units), " needs more than ",
+            token_types(text->units));
+  if (const auto* series = std::get_if<SeriesInput>(&recipe.input.input)) shared->channels = series->channels;
+}
+
+Signature make_signature(const Recipe& recipe, const data::Dataset& dataset) {
+  Signature signature;
+  signature.input = recipe.input;
+  signature.data = recipe.data;
+  signature.classes = dataset.classes;
+  fit_statistics(signature, dataset.train.records);
+  if (dataset.train.targets.empty()) return signature;
+  const auto outputs = static_cast<size_t>(dataset.outputs);
+  const double n = static_cast<double>(dataset.train.size());
+  for (size_t k = 0; k < outputs; ++k) {
+    double sum = 0.0, squares = 0.0;
+    for (size_t i = k; i < dataset.train.targets.size(); i += outputs) {
+      const double x = static_cast<double>(dataset.train.targets[i]);
+      sum += x;
+      squares += x * x;
+    }
+    const double mean = sum / n, variance = std::max(0.0, squares / n - mean * mean);
+    signature.target_mean.push_back(static_cast<float>(mean));
+    signature.target_deviation.push_back(static_cast<float>(variance > 0 ? std::sqrt(variance) : 1.0));
+  }
+  return signature;
+}
+
+SequenceTask::SequenceTask(const Recipe& recipe, const data::Dataset& dataset, Signature signature,
+                           torch::Device device)
+    : recipe_(recipe),
+      dataset_(dataset),
+      encoder_(std::move(signature), cls_token(recipe.model)),
+      documents_(static_cast<int>(peers::documents(recipe.model))),
+      device_(device) {
+  torch::manual_seed(stream_seed(static_cast<uint64_t>(recipe.train.seed), "weights"));
+  model_ = peers::make_sequence_model(recipe.model);
+  model_->to(device);
+  seek({});
+}
+
+void SequenceTask::seek(data::Cursor cursor) {
+  const TrainOptions& train = recipe_.train;
+  stream_.reset();  // its thread ends before another begins
+  stream_ = std::make_unique<data::BatchStream>(
+      dataset_.train, encoder_,
+      data::BatchOptions{train.batch, train.batch_unit, train.by_length, documents_},
+      static_cast<uint64_t>(train.seed), cursor);
+}
+
+int64_t SequenceTask::draw(int64_t batches) {
+  drawn_.clear();
+  int64_t count = 0;
+  for (int64_t i = 0; i < batches; ++i) {
+    drawn_.push_back(stream_->next());
+    count += drawn_.back().size();
+  }
+  return count;
+}
+
+BatchLoss SequenceTask::loss(int64_t number) {
+  const data::Batch& batch = drawn_[static_cast<size_t>(number)];
+  const Tensor said = model_->predict(to_sequences(batch, device_));
+  BatchLoss result;
+  result.positions = batch.positions;
+  if (shared_options(recipe_.model).objective == Objective::regression) {
+    const Signature& signature = encoder_.signature();
+    const Tensor mean = torch::tensor(signature.target_mean),
+                 deviation = torch::tensor(signature.target_deviation);
+    const Tensor targets = (torch::tensor(batch.targets).view({batch.size(), -1}) - mean) / deviation;
+    result.sum = (said - targets.to(device_)).square().mean(1).sum();
+    return result;
+  }
+  const Tensor labels = torch::tensor(batch.labels).to(device_);
+  const Tensor log_probability = torch::log_softmax(said, 1);
+  const Tensor own = -log_probability.gather(1, labels.unsqueeze(1)).sum();
+  // (1 - e) nll + e / classes sum of all, as released.
+  const double smoothing = recipe_.train.label_smoothing;
+  result.sum = smoothing > 0.0 ? (1.0 - smoothing) * own -
+                                     smoothing / static_cast<double>(said.size(1)) * log_probability.sum()
+                               : own;
+  result.correct = static_cast<double>((said.detach().argmax(1) == labels).sum().item<int64_t>());
+  return result;
+}
+
+std::string SequenceTask::examples(int64_t number) const {
+  constexpr size_t kNamed = 8;
+  const data::Batch& batch = drawn_[static_cast<size_t>(number)];
+  std::vector<std::string> names;
+  for (size_t i = 0; i < batch.examples.size() && i < kNamed; ++i)
+    names.push_back(dataset_.train.records[static_cast<size_t>(batch.examples[i])].where);
+  return join(names, ", ") + (batch.examples.size() > kNamed ? ", ..." : "");
+}
+
+Scores SequenceTask::evaluate() {
+  if (dataset_.valid.records.empty()) return {};
+  EvaluationOptions options;
+  options.device = device_;
+  last_evaluation_ = train::evaluate(*model_, dataset_.valid, encoder_, documents_, options);
+  return last_evaluation_.scores();
+}
+
+double SequenceTask::chance() const {
+  if (dataset_.valid.labels.empty()) return -1.0;
+  std::vector<int64_t> counts(dataset_.classes.size(), 0);
+  for (const int64_t label : dataset_.valid.labels) ++counts[static_cast<size_t>(label)];
+  return static_cast<double>(*std::max_element(counts.begin(), counts.end())) /
+         static_cast<double>(dataset_.valid.size());
+}
+
+void SequenceTask::report(Report& report) const {
+  if (!last_evaluation_.answers.empty()) describe(last_evaluation_, dataset_.valid, dataset_.classes, report);
+}
+
+void SequenceTask::save(const std::filesystem::path& path, const ops::NamedTensors& weights) const {
+  save_model(path, recipe_.model, encoder_.signature(), weights, {{kDataChecksum, dataset_.checksum}});
+}
+
+}  // namespace mega::train

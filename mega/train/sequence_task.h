@@ -1,0 +1,58 @@
+// Classification and regression of whole sequences, and of pairs.
+#pragma once
+
+#include <memory>
+
+#include "mega/config/presets.h"
+#include "mega/data/batches.h"
+#include "mega/models/sequence_model.h"
+#include "mega/train/evaluation.h"
+#include "mega/train/task.h"
+
+namespace mega::train {
+
+// The token that stands before each text, or -1.
+int32_t cls_token(const ModelOptions& options);
+
+data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes = {});
+
+// Sets what the data decides: number of classes and channels. Says so where a recipe had asked for another
+// number.
+void fit_recipe(Recipe& recipe, const data::Dataset& dataset);
+
+// The signature of a model that is trained on this data.
+Signature make_signature(const Recipe& recipe, const data::Dataset& dataset);
+
+class SequenceTask : public Task {
+ public:
+  // The data set must outlive the task. Weights are drawn from the recipe's seed.
+  SequenceTask(const Recipe& recipe, const data::Dataset& dataset, Signature signature, torch::Device device);
+
+  torch::nn::Module& model() override { return *model_; }
+  models::SequenceModel& sequence_model() { return *model_; }
+  const data::Encoder& encoder() const { return encoder_; }
+
+  int64_t draw(int64_t batches) override;
+  BatchLoss loss(int64_t batch) override;
+  std::string examples(int64_t batch) const override;
+  data::Cursor cursor() const override { return stream_->cursor(); }
+  void seek(data::Cursor cursor) override;
+  int64_t batches_per_epoch() const override { return stream_->batches_per_epoch(); }
+  Scores evaluate() override;
+  double chance() const override;
+  void report(Report& report) const override;
+  void save(const std::filesystem::path& path, const ops::NamedTensors& weights) const override;
+
+ private:
+  Recipe recipe_;
+  const data::Dataset& dataset_;
+  data::Encoder encoder_;
+  int documents_;
+  torch::Device device_;
+  std::shared_ptr<models::SequenceModel> model_;
+  std::unique_ptr<data::BatchStream> stream_;
+  std::vector<data::Batch> drawn_;
+  Evaluation last_evaluation_;
+};
+
+}  // namespace mega::train

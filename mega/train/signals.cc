@@ -1,0 +1,34 @@
+#include "mega/train/signals.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+namespace mega::train {
+namespace {
+
+volatile std::sig_atomic_t first_signal = 0;
+
+void on_signal(int signal) {
+  if (first_signal != 0) _exit(128 + signal);
+  first_signal = signal;
+  constexpr char kText[] = "\nstopping after this update, with a checkpoint; once more: at once\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
+}
+
+}  // namespace
+
+SignalGuard::SignalGuard() {
+  first_signal = 0;
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+SignalGuard::~SignalGuard() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+int SignalGuard::received() { return first_signal; }
+
+}  // namespace mega::train

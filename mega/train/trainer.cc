@@ -1,0 +1,334 @@
+#include "mega/train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "mega/base/error.h"
+#include "mega/base/file.h"
+#include "mega/base/random.h"
+#include "mega/base/text.h"
+#include "mega/ops/runtime.h"
+#include "mega/ops/watch.h"
+#include "mega/train/saved_model.h"
+#include "mega/train/schedule.h"
+#include "mega/train/signals.h"
+
+namespace mega::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using torch::Tensor;
+
+constexpr int64_t kLogEvery = 10;  // updates whose means make one point of the curves
+
+ops::NamedTensors named_parameters(const torch::nn::Module& model) {
+  ops::NamedTensors named;
+  for (const auto& item : model.named_parameters()) named.emplace_back(item.key(), item.value());
+  return named;
+}
+
+std::string format(const char* pattern, auto... values) {
+  char text[160];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+std::string scores_text(const Scores& scores) {
+  std::vector<std::string> parts;
+  for (const Figure& figure : scores.figures) parts.push_back(figure_text(figure));
+  return join(parts, ", ");
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> decay_spectrum(const torch::nn::Module& model) {
+  const torch::NoGradGuard guard;
+  std::vector<std::vector<double>> layers;
+  const auto parameters = model.named_parameters();
+  for (const auto& item : parameters) {
+    constexpr std::string_view kEnd = ".move.delta";
+    if (!item.key().ends_with(kEnd)) continue;
+    const std::string prefix = item.key().substr(0, item.key().size() - std::string_view("delta").size());
+    const Tensor* alpha = parameters.find(prefix + "alpha");
+    Tensor damping = item.value().detach().cpu().to(torch::kFloat64).sigmoid();
+    if (alpha != nullptr) damping = damping * alpha->detach().cpu().to(torch::kFloat64).sigmoid();
+    const Tensor half_life = (std::log(0.5) / torch::log1p(-damping)).flatten().contiguous();
+    layers.emplace_back(half_life.data_ptr<double>(), half_life.data_ptr<double>() + half_life.numel());
+  }
+  return layers;
+}
+
+Trainer::Trainer(Task& task, const TrainOptions& options, RunSettings settings)
+    : task_(task),
+      options_(options),
+      settings_(std::move(settings)),
+      optimizer_(named_parameters(task.model()), options),
+      average_(task.model(), options.average) {
+  progression_.threads = ops::threads();
+}
+
+double Trainer::epoch() const {
+  return static_cast<double>(progression_.cursor.epoch) +
+         static_cast<double>(progression_.cursor.batch) / static_cast<double>(task_.batches_per_epoch());
+}
+
+void Trainer::say(const std::string& line) {
+  if (bar_) {
+    bar_->say(line);
+  } else {
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+}
+
+void Trainer::restore() {
+  if (!settings_.resume) return;
+  const auto checkpoint = newest_checkpoint(settings_.folder, [this](const std::string& line) { say(line); });
+  if (!checkpoint) {
+    say("no checkpoint to resume from: starting from the beginning");
+    return;
+  }
+  const int threads = progression_.threads;
+  progression_ = checkpoint->progression;
+  load_weights(task_.model(), checkpoint->model);
+  optimizer_.load_state(checkpoint->training);
+  average_.load_state(checkpoint->training);
+  task_.seek(progression_.cursor);
+  saved_update_ = progression_.update;
+  if (progression_.threads != threads)
+    say("the run had " + std::to_string(progression_.threads) + " threads and now has " +
+        std::to_string(threads) + ": results will differ in the last bits");
+  progression_.threads = threads;
+  say("resumed after update " + with_thousands(progression_.update));
+}
+
+Outcome Trainer::run() {
+  const SignalGuard signals;
+  restore();
+  log_ = std::make_unique<RunLog>(settings_.folder, progression_.update);
+  last_evaluation_seconds_ = last_checkpoint_seconds_ = progression_.seconds;
+  bar_ = std::make_unique<Progress>("training", options_.updates, "updates");
+  task_.model().train();
+
+  Outcome outcome;
+  while (progression_.update < options_.updates && outcome.signal == 0 && !outcome.stopped_early) {
+    const double epoch_before = epoch();
+    update();
+    outcome.signal = SignalGuard::received();
+    if (outcome.signal == 0 && is_due(options_.evaluate, epoch_before, last_evaluation_seconds_)) {
+      evaluate();
+      outcome.stopped_early =
+          options_.patience > 0 && progression_.evaluations_since_best >= options_.patience;
+    }
+    if (is_due(options_.checkpoint, epoch_before, last_checkpoint_seconds_)) checkpoint();
+  }
+  log_window();
+  if (outcome.signal == 0 && evaluated_update_ != progression_.update) evaluate();
+  if (saved_update_ != progression_.update) checkpoint();
+  bar_.reset();
+  if (saved_update_ != progression_.update) fail("the last checkpoint could not be saved");
+  write_report();
+  outcome.progression = progression_;
+  return outcome;
+}
+
+bool Trainer::is_due(const std::string& text, double epoch_before, double& last_seconds) const {
+  const Period period = parse_period(text);
+  switch (period.unit) {
+    case Period::Unit::never:
+      return false;
+    case Period::Unit::updates:
+      return std::fmod(static_cast<double>(progression_.update), std::max(1.0, std::round(period.count))) ==
+             0.0;
+    case Period::Unit::epochs:
+      return std::floor(epoch() / period.count) > std::floor(epoch_before / period.count);
+    case Period::Unit::seconds:
+      if (progression_.seconds - last_seconds < period.count) return false;
+      last_seconds = progression_.seconds;
+      return true;
+  }
+  return false;
+}
+
+void Trainer::update() {
+  const auto start = Clock::now();
+  const int64_t number = progression_.update;
+  // Each update has random numbers of its own, so that a resumed run draws the same.
+  torch::manual_seed(
+      stream_seed(static_cast<uint64_t>(options_.seed), "update", static_cast<uint64_t>(number)));
+  const int64_t count = task_.draw(options_.accumulation);
+  optimizer_.zero_gradients();
+  double loss = 0.0, correct = 0.0;
+  int64_t positions = 0;
+  for (int64_t batch = 0; batch < options_.accumulation; ++batch) {
+    const BatchLoss result = task_.loss(batch);
+    const double value = result.sum.item<double>();
+    if (!std::isfinite(value)) fail_not_finite(value, 0.0, batch);
+    (result.sum / static_cast<double>(count)).backward();
+    loss += value;
+    correct += result.correct;
+    positions += result.positions;
+  }
+  const double rate = learning_rate(options_, number);
+  const double norm = optimizer_.step(rate);
+  if (!std::isfinite(norm)) fail_not_finite(loss, norm, options_.accumulation - 1);
+  average_.add(number + 1);
+
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  ++progression_.update;
+  progression_.cursor = task_.cursor();
+  progression_.seconds += seconds;
+  window_.loss += loss;
+  window_.correct += correct;
+  window_.gradient_norm += norm;
+  window_.seconds += seconds;
+  window_.count += count;
+  window_.positions += positions;
+  ++window_.updates;
+  if (const auto z = loss_watch_.add(loss / static_cast<double>(count))) {
+    const std::string text =
+        format("loss spike: %.4g, %.1f deviations above its mean", loss / static_cast<double>(count), *z);
+    say("update " + with_thousands(progression_.update) + ": " + text);
+    log_->note(progression_.update, text);
+  }
+  if (shown_.updates == 0) shown_ = window_;
+  if (progression_.update % kLogEvery == 0) log_window();
+  bar_->update(progression_.update, progress_text());
+}
+
+void Trainer::log_window() {
+  if (window_.updates == 0) return;
+  const double count = static_cast<double>(window_.count), updates = static_cast<double>(window_.updates);
+  TrainingPoint point;
+  point.update = progression_.update;
+  point.epoch = epoch();
+  point.loss = window_.loss / count;
+  if (task_.chance() >= 0) point.accuracy = window_.correct / count;
+  point.learning_rate = learning_rate(options_, progression_.update - 1);
+  point.gradient_norm = window_.gradient_norm / updates;
+  point.positions_per_second = static_cast<double>(window_.positions) / window_.seconds;
+  point.seconds = progression_.seconds;
+  log_->training(point);
+  shown_ = window_;
+  window_ = {};
+}
+
+std::string Trainer::progress_text() const {
+  const double count = static_cast<double>(shown_.count);
+  const double speed = static_cast<double>(shown_.positions) / shown_.seconds;
+  std::string text = format("loss %.3f", shown_.loss / count);
+  if (task_.chance() >= 0) text += format("  accuracy %.1f %%", 100.0 * shown_.correct / count);
+  if (last_scores_ && !last_scores_->figures.empty())
+    text += "  valid " + figure_text(last_scores_->figures.front());
+  text += "  " + with_thousands(static_cast<int64_t>(speed)) + " tokens/s";
+  if (settings_.flops_per_position > 0 && settings_.sgemm_gflops > 0)
+    text +=
+        format("  %.0f %% of sgemm", 1e-7 * speed * settings_.flops_per_position / settings_.sgemm_gflops);
+  return text;
+}
+
+void Trainer::evaluate() {
+  log_window();
+  average_.swap();
+  const Scores scores = task_.evaluate();
+  evaluated_update_ = progression_.update;
+  const bool nothing_to_evaluate_on = scores.figures.empty();
+  if (!nothing_to_evaluate_on) {
+    const bool better = scores.better_than(progression_.best);
+    last_scores_ = scores;
+    log_->evaluation(progression_.update, scores);
+    say(format("update %s, epoch %.2f: valid ", with_thousands(progression_.update).c_str(), epoch()) +
+        scores_text(scores) + (better ? "  *" : ""));
+    progression_.evaluations_since_best = better ? 0 : progression_.evaluations_since_best + 1;
+    if (better) {
+      progression_.best = scores;
+      progression_.best_update = progression_.update;
+    }
+    const Figure& first = scores.figures.front();
+    if (task_.chance() >= 0 && first.value <= task_.chance() + first.uncertainty) {
+      const std::string text =
+          format("still at chance: the largest class alone would give %.1f %%", 100.0 * task_.chance());
+      say("  " + text);
+      log_->note(progression_.update, text);
+    }
+  }
+  if (nothing_to_evaluate_on || progression_.best_update == progression_.update)
+    task_.save(settings_.folder / "model.safetensors", weights_of(task_.model()));
+  average_.swap();
+  write_report();
+}
+
+void Trainer::checkpoint() {
+  ops::NamedTensors training = optimizer_.state();
+  for (auto& entry : average_.state()) training.push_back(std::move(entry));
+  try {
+    save_checkpoint(
+        settings_.folder, progression_,
+        [this](const std::filesystem::path& path) { task_.save(path, weights_of(task_.model())); }, training,
+        options_.keep);
+    saved_update_ = progression_.update;
+  } catch (const Error& error) {
+    say(std::string("warning: ") + error.what() + "; training goes on, the previous checkpoint is whole");
+  }
+}
+
+void Trainer::write_report(const Report* test) {
+  Report report = settings_.report;
+  report.seconds = progression_.seconds;
+  report.summary.push_back(
+      {"updates", with_thousands(progression_.update) + " of " + with_thousands(options_.updates)});
+  report.summary.push_back({"epochs", format("%.2f", epoch())});
+  report.summary.push_back({"training time", human_seconds(progression_.seconds)});
+  for (const Figure& figure : progression_.best.figures)
+    report.summary.push_back(
+        {"best valid " + figure.name, figure_text(figure).substr(figure.name.size() + 1)});
+  report.notes = log_->notes();
+  report.decay = decay_spectrum(task_.model());
+  const auto add = [&](const char* title, std::vector<std::pair<std::string, std::string>> curves,
+                       bool log_scale) {
+    LineChart chart{title, "update", "", {}, log_scale};
+    for (const auto& [name, key] : curves)
+      if (!log_->curve(key).empty()) chart.curves.push_back({name, log_->curve(key)});
+    if (!chart.curves.empty()) report.charts.push_back(std::move(chart));
+  };
+  add("Loss", {{"training", "loss"}, {"validation", "valid loss"}, {"validation rmse", "valid rmse"}}, false);
+  add("Accuracy", {{"training", "accuracy"}, {"validation", "valid accuracy"}}, false);
+  add("Learning rate", {{"learning rate", "learning_rate"}}, false);
+  add("Gradient norm", {{"before clipping", "gradient_norm"}}, true);
+  add("Speed (tokens/s)", {{"tokens/s", "positions_per_second"}}, false);
+  task_.report(report);
+  if (test != nullptr) {
+    report.summary.insert(report.summary.begin(), test->summary.begin(), test->summary.end());
+    report.confusion = test->confusion;
+    report.worst = test->worst;
+    report.longest = test->longest;
+  }
+  write_file(settings_.folder / "report.html", to_html(report));
+}
+
+void Trainer::fail_not_finite(double loss, double gradient_norm, int64_t batch) {
+  std::string place;
+  if (!std::isfinite(loss)) {
+    const torch::NoGradGuard guard;
+    const ops::Watch watch;
+    task_.loss(batch);
+    place = watch.found();
+  }
+  for (const auto& item : task_.model().named_parameters()) {
+    if (!place.empty()) break;
+    const Tensor gradient = item.value().grad();
+    if (gradient.defined() && !torch::isfinite(gradient).all().item<bool>())
+      place = "gradient of " + item.key();
+  }
+  const std::string what = std::isfinite(loss) ? format("the gradient's norm is %g", gradient_norm)
+                                               : format("the loss is %g", loss);
+  log_->note(progression_.update, what + " (" + place + ")");
+  bar_.reset();
+  fail("update ", progression_.update + 1, ": ", what, "; first in ",
+       place.empty() ? "the loss itself" : place, "; batch of ", task_.examples(batch),
+       ". Stopped; the checkpoint after update ", std::max<int64_t>(0, saved_update_),
+       " is kept. Try a lower train.learning_rate (it was ", learning_rate(options_, progression_.update),
+       "), a longer train.warmup, or a smaller train.clip");
+}
+
+}  // namespace mega::train

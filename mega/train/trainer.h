@@ -1,0 +1,82 @@
+// The training loop: updates, evaluations, checkpoints, and what it says while it runs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mega/base/progress.h"
+#include "mega/config/train_options.h"
+#include "mega/train/adamw.h"
+#include "mega/train/checkpoint.h"
+#include "mega/train/loss_watch.h"
+#include "mega/train/report.h"
+#include "mega/train/run_log.h"
+#include "mega/train/task.h"
+#include "mega/train/weight_average.h"
+
+namespace mega::train {
+
+struct RunSettings {
+  std::filesystem::path folder;     // the run directory; exists
+  bool resume = false;              // continue from its newest checkpoint, if it has one
+  double flops_per_position = 0.0;  // of forward and backward, for the share of the sgemm rate; 0: not shown
+  double sgemm_gflops = 0.0;
+  Report report;  // what is known before the run: title, command, configuration
+};
+
+struct Outcome {
+  Progression progression;
+  int signal = 0;              // that stopped the run; 0: it came to its end
+  bool stopped_early = false;  // no better model for `patience` evaluations
+};
+
+// The run directory holds metrics.jsonl, an event file, report.html, checkpoints/, and model.safetensors: the
+// best model so far by evaluation, or the last one where there is nothing to evaluate on.
+class Trainer {
+ public:
+  Trainer(Task& task, const TrainOptions& options, RunSettings settings);
+
+  Outcome run();
+
+  // report.html; `test` adds headline figures, and examples in place of those of the last evaluation.
+  void write_report(const Report* test = nullptr);
+
+ private:
+  struct Window {  // sums since the last logged point
+    double loss = 0.0, correct = 0.0, gradient_norm = 0.0, seconds = 0.0;
+    int64_t count = 0, updates = 0, positions = 0;
+  };
+
+  void restore();
+  void update();
+  void log_window();
+  void evaluate();
+  void checkpoint();
+  void say(const std::string& line);
+  double epoch() const;
+  bool is_due(const std::string& period, double epoch_before, double& last_seconds) const;
+  [[noreturn]] void fail_not_finite(double loss, double gradient_norm, int64_t batch);
+  std::string progress_text() const;
+
+  Task& task_;
+  TrainOptions options_;
+  RunSettings settings_;
+  AdamW optimizer_;
+  WeightAverage average_;
+  Progression progression_;
+  LossWatch loss_watch_;
+  std::unique_ptr<RunLog> log_;
+  std::unique_ptr<Progress> bar_;
+  Window window_, shown_;
+  std::optional<Scores> last_scores_;
+  int64_t evaluated_update_ = -1, saved_update_ = -1;
+  double last_evaluation_seconds_ = 0.0, last_checkpoint_seconds_ = 0.0;
+};
+
+// Half lives in positions of every EMA component, layer by layer: how far back each looks.
+std::vector<std::vector<double>> decay_spectrum(const torch::nn::Module& model);
+
+}  // namespace mega::train
