@@ -11,6 +11,9 @@
 
 namespace mega {
 
+class ByteSource;
+class ByteSink;
+
 // The bytes of a file; "-" is standard input. Compression is known by content, not by name. A damaged or
 // truncated file is an Error that names it.
 class InputStream {
@@ -29,11 +32,9 @@ class InputStream {
   // The path, or "standard input".
   const std::string& name() const { return name_; }
 
-  struct Source;
-
  private:
   std::string name_;
-  std::unique_ptr<Source> source_;
+  std::unique_ptr<ByteSource> source_;
 };
 
 // Lines of a stream, without their ending (\n or \r\n). The last line needs none.
@@ -73,10 +74,8 @@ class OutputStream {
   void write(std::string_view bytes);
   void commit();
 
-  struct Sink;
-
  private:
-  std::unique_ptr<Sink> sink_;
+  std::unique_ptr<ByteSink> sink_;
 };
 
 // "reviews.tsv.gz" -> "reviews.tsv": the path without an ending that says how it is packed.

@@ -1,0 +1,33 @@
+// Writing a file that is packed as its name says: .gz, .xz, .zst or plain.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "mega/base/file.h"
+
+namespace mega {
+
+class ByteSink {
+ public:
+  explicit ByteSink(const std::filesystem::path& path) : name(path.string()), file(path) {}
+  virtual ~ByteSink() = default;
+
+  // Packs all of the bytes; `last` ends the packed stream, once.
+  virtual void write(std::string_view bytes, bool last) = 0;
+
+  void commit() { file.commit(); }
+
+ protected:
+  std::string name;
+  AtomicFile file;
+};
+
+std::unique_ptr<ByteSink> open_sink(const std::filesystem::path& path);
+
+// ".gz", ".xz" or ".zst".
+bool says_packed(const std::filesystem::path& ending);
+
+}  // namespace mega
