@@ -134,6 +134,11 @@ Split SplitRule::operator()(const fs::path& relative) const {
   return test_ && split == Split::unknown ? Split::train : split;
 }
 
+bool wanted_class(const DataOptions& options, const std::string& label) {
+  const auto& classes = options.classes;
+  return classes.empty() || std::find(classes.begin(), classes.end(), label) != classes.end();
+}
+
 std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vector<std::string>& extensions,
                                          const DataOptions& options, Problems& problems) {
   const auto label_pattern = compiled(options.label_pattern, "label_pattern");
@@ -166,9 +171,7 @@ std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vect
         continue;
       }
     }
-    const auto& classes = options.classes;
-    if (!classes.empty() && std::find(classes.begin(), classes.end(), file.label) == classes.end()) continue;
-    files.push_back(std::move(file));
+    if (wanted_class(options, file.label)) files.push_back(std::move(file));
   }
   return files;
 }

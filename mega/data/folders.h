@@ -43,6 +43,9 @@ class SplitRule {
   std::optional<std::regex> test_;
 };
 
+// Whether options.classes, if there are any, name the label.
+bool wanted_class(const DataOptions& options, const std::string& label);
+
 struct LabelledFile {
   std::filesystem::path absolute;
   std::string relative;  // to the folder with the data, with slashes

@@ -1,6 +1,5 @@
 // Texts and pairs of texts: tables, or a folder per class.
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "mega/base/error.h"
@@ -79,25 +78,6 @@ std::vector<size_t> guess_pair_and_label(const std::vector<Cells>& sample) {
   return {};
 }
 
-// "1.0" is the class 1: some tables of whole numbers were written as floating point.
-std::string plain_label(std::string_view label) {
-  label = trim(label);
-  if (const size_t point = label.find('.'); point != std::string_view::npos && point > 0) {
-    const std::string_view whole = label.substr(0, point), fraction = label.substr(point + 1);
-    const std::string_view digits = whole.starts_with('-') ? whole.substr(1) : whole;
-    if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos &&
-        !fraction.empty() && fraction.find_first_not_of('0') == std::string_view::npos) {
-      return std::string(whole);
-    }
-  }
-  return std::string(label);
-}
-
-bool wanted_class(const DataOptions& options, const std::string& label) {
-  const auto& classes = options.classes;
-  return classes.empty() || std::find(classes.begin(), classes.end(), label) != classes.end();
-}
-
 // The wanted columns are the texts and, last, the label.
 struct Layout {
   std::vector<Column> columns;
@@ -163,7 +143,8 @@ Records read_file_of_rows(const fs::path& path, const Layout& layout, const Data
 
 Records read_text(const fs::path& path, const DataOptions& options, Problems& problems) {
   const Layout layout{{text_column(options), label_column(options)}, guess_text_and_label};
-  if (!fs::is_directory(path)) return read_file_of_rows(path, layout, options, problems);
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, problems);
 
   Records records;
   if (const auto tables = list_files(path, kTableExtensions); !tables.empty()) {
@@ -179,7 +160,8 @@ Records read_text(const fs::path& path, const DataOptions& options, Problems& pr
 Records read_pairs(const fs::path& path, const DataOptions& options, Problems& problems) {
   const Layout layout{{first_column(options), second_column(options), label_column(options)},
                       guess_pair_and_label};
-  if (!fs::is_directory(path)) return read_file_of_rows(path, layout, options, problems);
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, problems);
 
   const auto tables = list_files(path, kTableExtensions);
   require(!tables.empty(), path.string(), ": no csv, tsv or jsonl files here");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -146,6 +147,18 @@ size_t find_usual(const Cells& header, const Column& column) {
 }
 
 }  // namespace
+
+std::string plain_label(std::string_view label) {
+  constexpr double kLargest = 1e15;  // whole numbers up to here are exact
+  label = trim(label);
+  double number = 0;
+  const char* end = label.data() + label.size();
+  const auto [stop, error] = std::from_chars(label.data(), end, number);
+  const bool whole =
+      error == std::errc() && stop == end && std::abs(number) < kLargest && number == std::floor(number);
+  if (!whole || label.find('.') == std::string_view::npos) return std::string(label);
+  return std::to_string(static_cast<int64_t>(number));
+}
 
 TableFile::TableFile(const std::filesystem::path& path, std::string shown, std::vector<Column> columns,
                      Header header, const Guess& guess)

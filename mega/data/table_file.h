@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mega/base/stream.h"
@@ -41,6 +42,10 @@ struct Column {
 };
 
 using Cells = std::vector<std::string>;
+
+// "1.0" -> "1": some tables of whole numbers were written as floating point. Other labels lose only the space
+// around them.
+std::string plain_label(std::string_view label);
 
 class TableFile {
  public:
