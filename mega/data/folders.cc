@@ -56,7 +56,7 @@ bool search(const std::string& text, std::smatch& match, const std::regex& patte
 // Of the folders around a file, the nearest that can be a class; "" where there is none.
 std::string class_folder(const fs::path& relative) {
   for (fs::path folder = relative.parent_path(); !folder.empty(); folder = folder.parent_path()) {
-    const std::string name = folder.filename().string();
+    std::string name = folder.filename().string();
     if (split_named(name) == Split::unknown) return name;
   }
   return {};

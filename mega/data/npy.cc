@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include "mega/base/error.h"

@@ -3,7 +3,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "mega/base/error.h"
@@ -281,7 +283,7 @@ fs::path labels_of(const fs::path& series) {
   std::string name = series.filename().string();
   for (const char letter : {'y', 'Y'}) {
     name[0] = letter;
-    if (const fs::path labels = series.parent_path() / name; fs::exists(labels)) return labels;
+    if (fs::path labels = series.parent_path() / name; fs::exists(labels)) return labels;
   }
   name[0] = 'y';
   fail(series.string(), ": the labels, ", name, ", are not beside it");

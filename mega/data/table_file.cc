@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -249,10 +250,8 @@ std::string TableFile::divide(const Row& row, Cells& cells) const {
 std::string TableFile::divide_tsv(const std::string& row, Cells& cells) const {
   const size_t found = 1 + static_cast<size_t>(std::count(row.begin(), row.end(), '\t'));
   cells.clear();
-  if (width_ == 0) {
-    if (found > kMostColumns) return "more than " + counted(kMostColumns, "column");
-    divide_at_tabs(row, false, found, cells);
-  } else if (found == width_) {
+  if (width_ == 0 && found > kMostColumns) return "more than " + counted(kMostColumns, "column");
+  if (width_ == 0 || found == width_) {
     divide_at_tabs(row, false, found, cells);
   } else if (found > width_) {
     divide_at_tabs(row, true, width_ + 1, cells);

@@ -86,6 +86,7 @@ TEST(Tsv, StrayQuotesAreOrdinaryCharacters) {
 TEST(Tsv, CellsQuotedAsAWholeAreUnquoted) {
   EXPECT_EQ(read("a.tsv", "0\t\"a \"\"b\"\"\"\n1\t\"c\td\"\n\"0\"\t\"\"\"\"\n"),
             "1:a \"b\"|0 2:c\td|1 3:\"|0 ");
+  EXPECT_EQ(read("a.tsv", "text\tlabel\n\"a\tb\"\t0\nc\t1\n"), "2:a\tb|0 3:c|1 ");
   // Divided at every tab this row has the right number of cells: the quotes do not hold them together.
   EXPECT_EQ(read("a.tsv", "0\t\"a\tb\"\n1\tx\ty\n2\tx\ty\n"), "1:b\"|0 2:y|1 3:y|2 ");
 }
