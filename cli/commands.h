@@ -2,9 +2,15 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace mega::cli {
 
+// `typed` is the whole command line, for reports.
+void add_train(CLI::App& app, const std::string& typed);
+void add_eval(CLI::App& app);
+void add_predict(CLI::App& app);
+void add_data(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_presets(CLI::App& app);

@@ -19,6 +19,20 @@ std::string describe() {
          std::to_string(mega::ops::available_cores());
 }
 
+// As it could be typed again.
+std::string command_line(int argc, char** argv) {
+  std::string line = "mega";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool plain =
+        !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[](){}<>|&;#~!") == std::string::npos;
+    std::string quoted = "'";
+    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += " " + (plain ? word : quoted + "'");
+  }
+  return line;
+}
+
 // Matrix products are most of the work: nobody should find out by patience that they run on the reference
 // BLAS.
 void warn_of_slow_blas() {
@@ -41,6 +55,10 @@ int main(int argc, char** argv) {
                        "versions of mega, libtorch and BLAS, instruction set, threads");
   app.get_formatter()->column_width(38);
   app.parse_complete_callback(warn_of_slow_blas);
+  mega::cli::add_train(app, command_line(argc, argv));
+  mega::cli::add_eval(app);
+  mega::cli::add_predict(app);
+  mega::cli::add_data(app);
   mega::cli::add_inspect(app);
   mega::cli::add_bench(app);
   mega::cli::add_presets(app);

@@ -11,7 +11,8 @@ namespace mega::cli {
 template <class Options>
 void print_options(const Options& options) {
   Table table({"option", "default", "what", "values"});
-  for (const OptionRow& row : option_rows(options)) table.add({row.key, row.default_value, row.help, row.type});
+  for (const OptionRow& row : option_rows(options))
+    table.add({row.key, row.default_value, row.help, row.type});
   std::fputs(table.plain().c_str(), stdout);
 }
 

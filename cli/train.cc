@@ -59,7 +59,8 @@ std::string mean_and_deviation(const std::vector<double>& values, bool share) {
 Recipe TrainCommand::load() const {
   Recipe loaded;
   if (recipe.empty()) {
-    require(resume && !out.empty(), "name a preset or a .toml file (`mega presets` lists them), or a run to go on "
+    require(resume && !out.empty(),
+            "name a preset or a .toml file (`mega presets` lists them), or a run to go on "
             "with: --resume --out DIR");
     loaded = train::load_run_recipe(out);
   } else {
@@ -89,8 +90,10 @@ train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesyst
     std::exit(128 + result.outcome.signal);
   }
   if (result.outcome.stopped_early) std::fprintf(stderr, "stopped early: no better model for a while\n");
-  for (const train::Figure& figure : result.test.figures) std::printf("test %s\n", train::figure_text(figure).c_str());
-  std::printf("model   %s\nreport  %s\n", (folder / "model.safetensors").c_str(), (folder / "report.html").c_str());
+  for (const train::Figure& figure : result.test.figures)
+    std::printf("test %s\n", train::figure_text(figure).c_str());
+  std::printf("model   %s\nreport  %s\n", (folder / "model.safetensors").c_str(),
+              (folder / "report.html").c_str());
   return result;
 }
 
@@ -101,10 +104,12 @@ void TrainCommand::run() {
   }
   ops::set_threads(threads);
   if (!time.empty())
-    require(parse_period(time).unit == Period::Unit::seconds, "--time: expected a time, as in 90s, 10m or 2h");
+    require(parse_period(time).unit == Period::Unit::seconds,
+            "--time: expected a time, as in 90s, 10m or 2h");
   Recipe loaded = load();
   const std::string name = recipe.empty() ? out : std::filesystem::path(recipe).stem().string();
-  const std::filesystem::path folder = out.empty() ? std::filesystem::path("runs") / name : std::filesystem::path(out);
+  const std::filesystem::path folder =
+      out.empty() ? std::filesystem::path("runs") / name : std::filesystem::path(out);
   if (seeds.empty()) {
     run_one(loaded, folder);
     return;
@@ -127,24 +132,29 @@ void TrainCommand::run() {
 
 }  // namespace
 
-void add_train(CLI::App& app) {
+void add_train(CLI::App& app, const std::string& typed) {
   auto command = std::make_shared<TrainCommand>();
+  command->command = typed;
   CLI::App* sub = app.add_subcommand("train", "train a model on labelled sequences");
   sub->add_option("recipe", command->recipe, "preset (`mega presets`) or .toml file");
   sub->add_option("--data", command->data, "file or folder with the examples (data.path)");
   sub->add_option("--out", command->out, "run directory (default: runs/RECIPE)");
-  sub->add_option("--set", command->changes, "key=value of any option; `--options` lists them")->allow_extra_args(false);
+  sub->add_option("--set", command->changes, "key=value of any option; `--options` lists them")
+      ->allow_extra_args(false);
   sub->add_option("--init", command->init, "model file to start from; weights that do not fit are named");
-  sub->add_option("--time", command->time, "train for about this long (10m, 1h): measures an update, sets train.updates");
-  sub->add_option("--seeds", command->seeds, "repeat with these seeds (1..5 or 1,2,7), report mean ± deviation");
-  sub->add_option("--threads", command->threads, "threads (default: all cores)")->check(CLI::NonNegativeNumber);
-  sub->add_option("--device", command->device, "cpu, or cuda where libtorch has it (reference forms, untested)")
+  sub->add_option("--time", command->time,
+                  "train for about this long (10m, 1h): measures an update, sets train.updates");
+  sub->add_option("--seeds", command->seeds,
+                  "repeat with these seeds (1..5 or 1,2,7), report mean ± deviation");
+  sub->add_option("--threads", command->threads, "threads (default: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--device", command->device,
+                  "cpu, or cuda where libtorch has it (reference forms, untested)")
       ->capture_default_str();
   sub->add_flag("--resume", command->resume, "go on from the newest checkpoint in --out");
   sub->add_flag("--estimate", command->estimate, "say what it would cost, and stop");
   sub->add_flag("--options", command->help_options, "list all options for --set, with defaults");
   sub->callback([command] { command->run(); });
-  for (const std::string& word : app_arguments()) command->command += (command->command.empty() ? "" : " ") + word;
 }
 
 }  // namespace mega::cli

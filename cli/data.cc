@@ -1,0 +1,152 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/options_help.h"
+#include "mega/base/error.h"
+#include "mega/base/progress.h"
+#include "mega/base/table.h"
+#include "mega/base/text.h"
+#include "mega/config/presets.h"
+#include "mega/data/listops.h"
+#include "mega/data/summary.h"
+#include "mega/peers/factory.h"
+#include "mega/train/sequence_task.h"
+
+namespace mega::cli {
+namespace {
+
+struct MakeListOps {
+  std::string out;
+  data::ListOpsOptions options;
+  int64_t train = 96000, valid = 2000, test = 2000, seed = 1;
+
+  void run() const {
+    Progress progress("making ListOps", train + valid + test, "expressions");
+    data::write_listops(out, options, train, valid, test, static_cast<uint64_t>(seed),
+                        [&](int64_t done) { progress.update(done); });
+  }
+};
+
+struct CheckCommand {
+  std::string recipe, path;
+  std::vector<std::string> changes;
+  bool json = false;
+
+  void run() const;
+};
+
+void print_problems(const data::Dataset& dataset) {
+  if (dataset.problems == 0) return;
+  std::printf("\n%s examples cannot be used:\n", with_thousands(dataset.problems).c_str());
+  for (const data::Problem& problem : dataset.first_problems)
+    std::printf("  %s: %s\n", problem.where.c_str(), problem.what.c_str());
+  const int64_t more = dataset.problems - std::ssize(dataset.first_problems);
+  if (more > 0) std::printf("  ... and %s more\n", with_thousands(more).c_str());
+}
+
+void CheckCommand::run() const {
+  Recipe loaded = load_recipe(recipe);
+  loaded.data.path = path;
+  loaded.data.skip_broken = true;  // all that is wrong, not the first
+  for (const std::string& assignment : changes) change(loaded, assignment);
+  const data::DatasetRequest request = train::dataset_request(loaded);
+  const data::Dataset dataset = load_dataset(request);
+  const int documents = static_cast<int>(peers::documents(loaded.model));
+  const data::Encoder encoder(train::make_signature(loaded, dataset), train::cls_token(loaded.model));
+
+  const std::vector<data::Split> splits = {data::Split::train, data::Split::valid, data::Split::test};
+  std::vector<data::PartSummary> parts;
+  for (const data::Split split : splits)
+    parts.push_back(summarize(dataset.part(split), encoder, documents, std::ssize(dataset.classes)));
+  const int64_t leaked =
+      count_shared(dataset.train, dataset.test) + count_shared(dataset.train, dataset.valid);
+
+  if (json) {
+    nlohmann::ordered_json report = {{"format", to_string(find_format(request))},
+                                     {"checksum", dataset.checksum}};
+    for (size_t i = 0; i < parts.size(); ++i) {
+      auto& part = report["splits"][data::split_name(splits[i])];
+      part = {{"examples", parts[i].examples}, {"shortest", parts[i].shortest}, {"median", parts[i].median},
+              {"p95", parts[i].p95},           {"longest", parts[i].longest},   {"cut", parts[i].cut}};
+      for (size_t c = 0; c < dataset.classes.size(); ++c)
+        part["classes"][dataset.classes[c]] = parts[i].per_class[c];
+    }
+    report["shared_with_train"] = leaked;
+    report["problems"] = dataset.problems;
+    for (const data::Problem& problem : dataset.first_problems)
+      report["first_problems"].push_back({{"where", problem.where}, {"what", problem.what}});
+    std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return;
+  }
+
+  std::printf("%s: format %s, checksum %s\n\n", path.c_str(),
+              std::string(to_string(find_format(request))).c_str(), dataset.checksum.c_str());
+  Table table({"split", "examples", "shortest", "median", "95 %", "longest", "cut"});
+  for (size_t i = 0; i < parts.size(); ++i)
+    table.add({data::split_name(splits[i]), with_thousands(parts[i].examples),
+               with_thousands(parts[i].shortest), with_thousands(parts[i].median),
+               with_thousands(parts[i].p95), with_thousands(parts[i].longest), with_thousands(parts[i].cut)});
+  std::fputs(table.plain().c_str(), stdout);
+  if (!dataset.classes.empty()) {
+    Table classes({"class", "train", "valid", "test"});
+    for (size_t c = 0; c < dataset.classes.size(); ++c)
+      classes.add({dataset.classes[c], with_thousands(parts[0].per_class[c]),
+                   with_thousands(parts[1].per_class[c]), with_thousands(parts[2].per_class[c])});
+    std::printf("\n%s", classes.plain().c_str());
+  } else {
+    std::printf("\n%lld number(s) to predict\n", static_cast<long long>(dataset.outputs));
+  }
+  if (leaked > 0)
+    std::printf("\nwarning: %s valid or test examples stand in the training part too\n",
+                with_thousands(leaked).c_str());
+  print_problems(dataset);
+}
+
+}  // namespace
+
+void add_data(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("data", "make data sets that need no download, and check your own");
+  sub->require_subcommand(1);
+  CLI::App* make = sub->add_subcommand("make", "make a synthetic data set");
+  make->require_subcommand(1);
+
+  auto listops = std::make_shared<MakeListOps>();
+  CLI::App* one =
+      make->add_subcommand("listops", "Long Range Arena's ListOps, with its published parameters");
+  one->add_option("--out", listops->out, "folder to write")->required();
+  one->add_option("--train", listops->train, "training expressions")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  one->add_option("--valid", listops->valid, "validation expressions")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  one->add_option("--test", listops->test, "test expressions")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  one->add_option("--depth", listops->options.depth, "levels of an expression")->capture_default_str();
+  one->add_option("--arguments", listops->options.arguments, "most arguments of an operator")
+      ->capture_default_str();
+  one->add_option("--min-length", listops->options.min_length, "longer than so many tokens")
+      ->capture_default_str();
+  one->add_option("--max-length", listops->options.max_length, "shorter than so many tokens")
+      ->capture_default_str();
+  one->add_option("--seed", listops->seed, "another number makes other expressions")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  one->callback([listops] { listops->run(); });
+
+  auto check = std::make_shared<CheckCommand>();
+  CLI::App* look = sub->add_subcommand(
+      "check", "what is there: splits, classes, lengths, and what is wrong with which line");
+  look->add_option("recipe", check->recipe, "preset or .toml file that would be trained on it")->required();
+  look->add_option("path", check->path, "file or folder")->required();
+  look->add_option("--set", check->changes, "key=value of a data or input option")->allow_extra_args(false);
+  look->add_flag("--json", check->json, "for programs");
+  look->callback([check] { check->run(); });
+}
+
+}  // namespace mega::cli

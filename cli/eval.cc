@@ -1,0 +1,132 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/model_argument.h"
+#include "mega/base/error.h"
+#include "mega/base/progress.h"
+#include "mega/base/table.h"
+#include "mega/base/text.h"
+#include "mega/ops/runtime.h"
+#include "mega/peers/factory.h"
+#include "mega/train/run.h"
+#include "mega/train/saved_model.h"
+#include "mega/train/sequence_task.h"
+
+namespace mega::cli {
+namespace {
+
+struct EvalCommand {
+  std::string model, path, split = "test", device = "cpu";
+  std::vector<std::string> changes;
+  int64_t examples = 0;
+  int threads = 0;
+  bool json = false;
+
+  void run();
+};
+
+data::Split parse_split(const std::string& name) {
+  for (const data::Split split : {data::Split::train, data::Split::valid, data::Split::test})
+    if (name == data::split_name(split)) return split;
+  fail("--split: expected train, valid or test, got ", in_quotes(name));
+}
+
+std::string per_cent(double share) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
+  return text;
+}
+
+Table class_table(const std::vector<std::string>& classes, const std::vector<ClassFigures>& figures) {
+  Table table({"class", "examples", "precision", "recall", "F1"});
+  for (size_t i = 0; i < classes.size(); ++i)
+    table.add({classes[i], with_thousands(figures[i].count), per_cent(figures[i].precision),
+               per_cent(figures[i].recall), per_cent(figures[i].f1)});
+  return table;
+}
+
+void EvalCommand::run() {
+  ops::set_threads(threads);
+  const torch::Device on = train::parse_device(device);
+  train::SavedModel saved = train::load_model(model_path(model));
+  saved.model->to(on);
+  Recipe recipe;
+  recipe.model = saved.options;
+  recipe.input = saved.signature.input;
+  recipe.data = saved.signature.data;
+  // Another place has no separate files for validation and test.
+  if (!path.empty()) recipe.data.path = path, recipe.data.valid = recipe.data.test = "";
+  for (const std::string& assignment : changes) change(recipe, assignment);
+
+  const data::Dataset dataset = load_dataset(train::dataset_request(recipe, saved.signature.classes));
+  const data::Part& part = dataset.part(parse_split(split));
+  require(part.size() > 0, recipe.data.path, ": no ", split, " examples; --split names another part");
+  const int documents = static_cast<int>(peers::documents(recipe.model));
+  const data::Encoder encoder(saved.signature, train::cls_token(recipe.model));
+  train::EvaluationOptions options;
+  options.device = on;
+  options.max_examples = examples;
+  train::Evaluation evaluation;
+  {
+    Progress progress("evaluating", examples > 0 ? std::min(examples, part.size()) : part.size(), "examples");
+    options.progress = [&](int64_t done) { progress.update(done); };
+    evaluation = train::evaluate(*saved.model, part, encoder, documents, options);
+  }
+  const train::Scores scores = evaluation.scores();
+  const auto confusion = evaluation.confusion(std::ssize(dataset.classes));
+  const std::vector<ClassFigures> figures = class_figures(confusion);
+  const double count = static_cast<double>(evaluation.answers.size());
+  if (json) {
+    nlohmann::ordered_json report = {
+        {"model", model}, {"split", split}, {"examples", evaluation.answers.size()}};
+    for (const train::Figure& figure : scores.figures) {
+      report[figure.name] = figure.value;
+      report[figure.name + " ±"] = figure.uncertainty;
+    }
+    for (size_t i = 0; i < figures.size(); ++i)
+      report["classes"][dataset.classes[i]] = {{"examples", figures[i].count},
+                                               {"precision", figures[i].precision},
+                                               {"recall", figures[i].recall},
+                                               {"f1", figures[i].f1}};
+    report["seconds"] = evaluation.seconds;
+    report["tokens_per_second"] = static_cast<double>(evaluation.positions) / evaluation.seconds;
+    report["left_out"] = dataset.problems;
+    std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return;
+  }
+  if (!figures.empty()) std::fputs(class_table(dataset.classes, figures).plain().c_str(), stdout);
+  for (const train::Figure& figure : scores.figures) std::printf("%s\n", train::figure_text(figure).c_str());
+  std::printf(
+      "%s %s examples in %s: %.1f examples/s, %s tokens/s\n",
+      with_thousands(std::ssize(evaluation.answers)).c_str(), split.c_str(),
+      human_seconds(evaluation.seconds).c_str(), count / evaluation.seconds,
+      with_thousands(static_cast<int64_t>(static_cast<double>(evaluation.positions) / evaluation.seconds))
+          .c_str());
+  if (dataset.problems > 0) std::printf("%s examples left out\n", with_thousands(dataset.problems).c_str());
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app) {
+  auto command = std::make_shared<EvalCommand>();
+  CLI::App* sub = app.add_subcommand("eval", "how good a trained model is, with uncertainty and per class");
+  sub->add_option("model", command->model, "model file or run directory")->required();
+  sub->add_option("--data", command->path,
+                  "file or folder with labelled examples (default: what it was trained on)");
+  sub->add_option("--split", command->split, "which part: train, valid or test")->capture_default_str();
+  sub->add_option("--set", command->changes, "key=value of a data option, e.g. data.skip_broken=true")
+      ->allow_extra_args(false);
+  sub->add_option("--examples", command->examples, "only so many (default: all)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--threads", command->threads, "threads (default: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--device", command->device, "cpu, or cuda where libtorch has it (untested)")
+      ->capture_default_str();
+  sub->add_flag("--json", command->json, "for programs");
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace mega::cli

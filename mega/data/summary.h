@@ -1,0 +1,25 @@
+// What a data set holds, for `mega data check`: splits, classes, lengths, problems.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mega/data/dataset.h"
+#include "mega/data/encoder.h"
+
+namespace mega::data {
+
+struct PartSummary {
+  int64_t examples = 0;
+  std::vector<int64_t> per_class;
+  int64_t shortest = 0, median = 0, p95 = 0, longest = 0;  // positions, as a model would read them
+  int64_t cut = 0;                                         // examples longer than what is read of them
+};
+
+PartSummary summarize(const Part& part, const Encoder& encoder, int documents, int64_t classes);
+
+// Examples of one part that stand, byte for byte, in the other too: a leak from training to test.
+int64_t count_shared(const Part& one, const Part& other);
+
+}  // namespace mega::data
