@@ -1,7 +1,6 @@
 #include "mega/data/pathfinder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "mega/base/error.h"
@@ -37,28 +36,31 @@ class Picture {
       const int64_t top = stroke.at.y - stroke.dash->radius, left = stroke.at.x - stroke.dash->radius;
       for (int64_t y = std::max<int64_t>(0, top); y < std::min(size_, top + line.height); ++y) {
         for (int64_t x = std::max<int64_t>(0, left); x < std::min(size_, left + line.width); ++x) {
-          brighten(static_cast<size_t>(y * size_ + x), contrast * line.at(y - top, x - left));
+          brighten(static_cast<size_t>(y * size_ + x), line.at(y - top, x - left) / 255.0 * contrast);
         }
       }
     }
   }
 
   void draw(const GreyImage& markers) {
-    for (size_t i = 0; i < light_.size(); ++i) brighten(i, markers.pixels[i]);
+    for (size_t i = 0; i < light_.size(); ++i) brighten(i, markers.pixels[i] / 255.0);
   }
 
-  // The darkest pixel becomes 0 and the brightest 255. What is half way between two greys becomes the darker.
+  // The darkest pixel becomes 0 and the brightest 255.
   GreyImage scaled() const {
     const auto [least, most] = std::minmax_element(light_.begin(), light_.end());
+    const double scale = 255 / (*most - *least);
     GreyImage image(size_, size_);
-    std::transform(light_.begin(), light_.end(), image.pixels.begin(), [&](double light) {
-      return static_cast<uint8_t>(std::ceil((light - *least) * 255 / (*most - *least) - 0.5));
-    });
+    std::transform(light_.begin(), light_.end(), image.pixels.begin(),
+                   [&](double light) { return static_cast<uint8_t>((light - *least) * scale + 0.5); });
     return image;
   }
 
  private:
-  void brighten(size_t pixel, double light) { light_[pixel] = std::max(light_[pixel], light); }
+  // Single precision, as published: many pixels are half way between two greys.
+  void brighten(size_t pixel, double light) {
+    light_[pixel] = std::max<double>(light_[pixel], static_cast<float>(light));
+  }
 
   int64_t size_;
   std::vector<double> light_;

@@ -2,6 +2,7 @@
 #include "mega/base/stream.h"
 #include "mega/data/folders.h"
 #include "mega/data/image_file.h"
+#include "mega/data/read_files.h"
 #include "mega/data/readers.h"
 #include "mega/data/resample.h"
 
@@ -25,19 +26,8 @@ Records read_images(const fs::path& path, const DataOptions& options, const Imag
   const std::vector<LabelledFile> files =
       labelled_files(path, {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".pnm"}, options, problems);
   require(!files.empty(), path.string(), ": no PNG, JPEG, PGM or PPM file in a folder of a class");
-  Records records;
-  for (const LabelledFile& file : files) {
-    try {
-      Record record = read_image(file.absolute, input);
-      record.label = file.label;
-      record.split = file.split;
-      record.where = file.relative;
-      records.push_back(std::move(record));
-    } catch (const Error& error) {
-      problems.add(file.relative, error.what());
-    }
-  }
-  return records;
+  return read_files(
+      files, [&](const fs::path& file) { return read_image(file, input); }, problems);
 }
 
 }  // namespace mega::data
