@@ -10,7 +10,7 @@
 #include "mega/base/file.h"
 #include "mega/base/random.h"
 #include "mega/base/text.h"
-#include "mega/data/output_folder.h"
+#include "mega/data/output_files.h"
 
 namespace mega::data {
 namespace {

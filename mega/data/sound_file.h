@@ -1,0 +1,17 @@
+// Files of sound.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mega/config/input_options.h"
+
+namespace mega::data {
+
+// The samples of a file in any format of libsndfile, between -1 and 1, as `input` wants them: channels
+// averaged, resampled, cut or filled with silence. `name` is for messages. A file without samples, with fewer
+// than its header says or with some that are no numbers is an Error.
+std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input, const std::string& name);
+
+}  // namespace mega::data
