@@ -69,10 +69,6 @@ Records read_path(const fs::path& path, DataFormat format, const DatasetRequest&
   fail("data.format: unknown");
 }
 
-uint64_t hash_bytes(uint64_t hash, const void* data, size_t size) {
-  return stream_seed(hash, std::string_view(static_cast<const char*>(data), size));
-}
-
 // Order of records that depends on the seed and on where each stands, not on how they were listed.
 uint64_t shuffle_key(const Record& record, int64_t seed) {
   return stream_seed(static_cast<uint64_t>(seed), record.where);
@@ -192,12 +188,7 @@ class Labeller {
 
 std::string checksum(const std::vector<Record>& records) {
   uint64_t sum = 0;  // a sum does not depend on the order
-  for (const Record& record : records) {
-    uint64_t hash = hash_bytes(0, record.bytes.data(), record.bytes.size());
-    hash = hash_bytes(hash, record.second.data(), record.second.size());
-    hash = hash_bytes(hash, record.values.data(), record.values.size() * sizeof(float));
-    sum += hash_bytes(hash, record.label.data(), record.label.size());
-  }
+  for (const Record& record : records) sum += stream_seed(content_hash(record), record.label);
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
   return text;

@@ -1,20 +1,12 @@
 #include "mega/data/summary.h"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_set>
 
-#include "mega/base/random.h"
 #include "mega/data/batches.h"
 
 namespace mega::data {
 namespace {
-
-uint64_t content_hash(const Record& record) {
-  const uint64_t texts = stream_seed(stream_seed(1, record.bytes), record.second);
-  const auto* values = reinterpret_cast<const char*>(record.values.data());
-  return stream_seed(texts, std::string_view(values, record.values.size() * sizeof(float)));
-}
 
 // The same input without a limit on its length.
 Signature unlimited(Signature signature) {
