@@ -25,7 +25,8 @@ PartSummary summarize(const Part& part, const Encoder& encoder, int documents, i
   if (part.records.empty()) return summary;
 
   std::vector<int64_t> lengths = lengths_of(part, encoder, documents);
-  const std::vector<int64_t> whole = lengths_of(part, Encoder(unlimited(encoder.signature())), documents);
+  const Encoder uncut(unlimited(encoder.signature()), encoder.cls());
+  const std::vector<int64_t> whole = lengths_of(part, uncut, documents);
   for (size_t i = 0; i < lengths.size(); ++i) summary.cut += whole[i] > lengths[i] ? 1 : 0;
   std::sort(lengths.begin(), lengths.end());
   const auto quantile = [&](double share) {
