@@ -219,24 +219,22 @@ TEST(BatchStream, GivesThePlanEpochAfterEpoch) {
 TEST(BatchStream, ContinuesFromItsCursor) {
   const Part part = text_part(60);
   const Encoder encoder = text_encoder();
-  const BatchOptions options{64, BatchUnit::tokens, true, 1};
-  std::vector<Numbers> whole;
-  std::vector<Cursor> cursors;
-  int64_t per_epoch = 0;
-  {
+  for (const bool by_length : {false, true}) {
+    const BatchOptions options{64, BatchUnit::tokens, by_length, 1};
+    std::vector<Numbers> whole;
+    std::vector<Cursor> cursors;
     BatchStream stream(part, encoder, options, 9);
-    per_epoch = stream.batches_per_epoch();
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 90; ++i) {
       cursors.push_back(stream.cursor());
       whole.push_back(stream.next().examples);
     }
-  }
-  EXPECT_GT(cursors.back().epoch, 0);
-  for (size_t begin = 0; begin < whole.size(); begin += 5) {
-    BatchStream resumed(part, encoder, options, 9, cursors[begin]);
-    // What counts epochs must not change when a run is resumed.
-    EXPECT_EQ(resumed.batches_per_epoch(), per_epoch);
-    for (size_t i = begin; i < whole.size(); ++i) ASSERT_EQ(resumed.next().examples, whole[i]) << i;
+    EXPECT_GT(cursors.back().epoch, 1);
+    for (size_t begin = 0; begin < whole.size(); begin += 7) {
+      BatchStream resumed(part, encoder, options, 9, cursors[begin]);
+      // What counts epochs must not change when a run is resumed.
+      EXPECT_EQ(resumed.batches_per_epoch(), stream.batches_per_epoch());
+      for (size_t i = begin; i < whole.size(); ++i) ASSERT_EQ(resumed.next().examples, whole[i]) << i;
+    }
   }
 }
 
