@@ -12,17 +12,6 @@ namespace {
 // What stays of a real sequence of `length` positions.
 int64_t cut(int64_t length, int64_t most) { return most > 0 ? std::min(length, most) : length; }
 
-Standardize standardization(const InputOptions& input) {
-  if (const auto* audio = std::get_if<AudioInput>(&input.input)) return audio->standardize;
-  if (const auto* series = std::get_if<SeriesInput>(&input.input)) return series->standardize;
-  return Standardize::none;
-}
-
-int64_t channels_of(const InputOptions& input) {
-  const auto* series = std::get_if<SeriesInput>(&input.input);
-  return series != nullptr ? series->channels : 1;
-}
-
 int64_t max_length(const InputOptions& input) {
   if (const auto* audio = std::get_if<AudioInput>(&input.input)) return audio->length;
   if (const auto* series = std::get_if<SeriesInput>(&input.input)) return series->max_length;
