@@ -44,6 +44,14 @@ Input input_as(const DatasetRequest& request, DataFormat format) {
   return *input;
 }
 
+// Layouts of one published data set each go by its names alone.
+void require_usable(const DataOptions& data, DataFormat format) {
+  const bool published = format == DataFormat::listops || format == DataFormat::cifar ||
+                         format == DataFormat::idx || format == DataFormat::pathfinder;
+  require(data.test_pattern.empty() || !published, "data.test_pattern: not for data of format ",
+          to_string(format), "; name the examples to test on with data.test");
+}
+
 Records read_path(const fs::path& path, DataFormat format, const DatasetRequest& request,
                   Problems& problems) {
   const DataOptions& data = request.data;
@@ -267,6 +275,7 @@ Dataset load_dataset(const DatasetRequest& request) {
   require_distinct(data.classes);
 
   const DataFormat format = find_format(request);
+  require_usable(data, format);
   Problems problems(data.skip_broken);
   Records records = read_path(data.path, format, request, problems);
   const auto add = [&](const std::string& path, Split split) {

@@ -192,6 +192,17 @@ TEST_F(DatasetTest, APatternNamesTheFilesToTestOn) {
   EXPECT_EQ(dataset.train.size(), 14);
 }
 
+TEST_F(DatasetTest, APatternIsNotPassedOver) {
+  put(folder_ / "basic_train.tsv", "[MAX 1 2 ]\t2\n");
+  DatasetRequest request = request_for(folder_.path());
+  request.input.input = TextInput{TextUnits::listops, 0};
+  EXPECT_EQ(load_dataset(request).train.size(), 1);
+  request.data.test_pattern = "train";
+  EXPECT_PRED2(
+      contains, error_of([&] { load_dataset(request); }),
+      "data.test_pattern: not for data of format listops; name the examples to test on with data.test");
+}
+
 TEST_F(DatasetTest, ALimitKeepsSomeOfEachSplitAndAllClasses) {
   DatasetRequest request = table_request(table({"a", "b", "c", "d"}, 50));
   const Dataset whole = load_dataset(request);
