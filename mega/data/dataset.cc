@@ -219,13 +219,15 @@ std::string checksum(const std::vector<Record>& records) {
   return text;
 }
 
-// A random choice of at most `limit` of each split.
-void apply_limit(std::vector<Record>& records, int64_t limit, int64_t seed) {
-  if (limit <= 0) return;
+// A random choice of as many of each split as the options allow.
+void apply_limits(std::vector<Record>& records, const DataOptions& options) {
   std::map<Split, std::vector<Record*>> parts;
   for (Record& record : records) parts[record.split].push_back(&record);
   for (auto& [split, part] : parts) {
-    sort_by_key(part, seed + 2);
+    int64_t limit = options.limit;
+    if (split != Split::train && options.evaluation_limit > 0) limit = options.evaluation_limit;
+    if (limit <= 0) continue;
+    sort_by_key(part, options.split_seed + 2);
     for (size_t i = static_cast<size_t>(limit); i < part.size(); ++i) part[i]->split = Split::unknown;
   }
   std::erase_if(records, [](const Record& record) { return record.split == Split::unknown; });
@@ -307,7 +309,7 @@ Dataset load_dataset(const DatasetRequest& request) {
     dataset.outputs = static_cast<int64_t>(dataset.classes.size());
   }
   divide_all(records, data, request.objective);
-  apply_limit(records, data.limit, data.split_seed);
+  apply_limits(records, data);
   dataset.checksum = checksum(records);
   Labeller labeller(dataset, request.objective, problems);
   for (Record& record : records) labeller.add(part_of(dataset, record.split), std::move(record));

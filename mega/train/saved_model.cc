@@ -11,6 +11,14 @@ SavedModel load_model(const std::filesystem::path& path) {
   SavedModel saved;
   saved.options = file.options;
   saved.signature = read_signature(file.tensors, path.string());
+  const SequenceOptions* shared = sequence_options(file.options);
+  require(shared != nullptr, path.string(), ": not a model of whole sequences");
+  const auto outputs = static_cast<size_t>(shared->classes);
+  const bool classifies = shared->objective == Objective::classification;
+  require(
+      classifies ? saved.signature.classes.size() == outputs : saved.signature.target_mean.size() == outputs,
+      path.string(), ": the model has ", outputs,
+      " outputs, and its signature describes another number of them");
   saved.model = peers::make_sequence_model(file.options);
   try {
     load_weights(*saved.model, file.tensors);
