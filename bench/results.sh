@@ -69,13 +69,13 @@ for task in "${tasks[@]}"; do
       ;;
     listops-long)
       make_once "$out/data/listops-long" listops
-      pair $task listops-small "$out/data/listops-long" --set input.max_length=2002
+      pair $task listops-small "$out/data/listops-long" --set input.max_length=2002 --set train.batch=8
       ;;
-    imdb) pair $task text-small "$data/imdb" ;;
-    mnist) pair $task image-small "$data/mnist" ;;
+    imdb) pair $task text-small "$data/imdb" --set data.evaluation_limit=4000 ;;
+    mnist) pair $task image-small "$data/mnist" --set data.evaluation_limit=4000 ;;
     digits)
       pair $task audio-small "$data/fsdd/recordings" --set 'data.label_pattern=([0-9])_' \
-        --set 'data.test_pattern=_[0-4]\.wav$'
+        --set 'data.test_pattern=_[0-4]\.wav$' --set input.rate=4000 --set input.length=3000
       ;;
     pathfinder)
       make_once "$out/data/pathfinder" pathfinder --count 100000 --contour-length 6
