@@ -101,9 +101,12 @@ TEST(Trainer, ResumesBitForBit) {
                                }},
                               {"average", [](Recipe& r) { r.train.average = 0.99; }},
                               {"all, with batches of tokens", [](Recipe& r) {
+                                 // Each epoch divides the examples into another number of batches.
+                                 r.train.batch = 30;
+                                 r.train.by_length = false;
+                                 r.train.evaluate = "0.2e";
                                  r.train.accumulation = 2;
                                  r.train.average = 0.99;
-                                 r.train.batch = 50;
                                  r.train.batch_unit = BatchUnit::tokens;
                                  classifier(r).block.norm = NormKind::batch;
                                  classifier(r).block.dropout = 0.2;
