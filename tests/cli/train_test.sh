@@ -84,17 +84,26 @@ expect 0 "2 seeds: accuracy" "${train[@]}" --out "$work/seeds" --seeds 1..2 --se
 [ -s "$work/seeds/seed-2/model.safetensors" ] || failed "no model of the second seed"
 
 # Killed at any moment, again and again, the run ends as if nothing had happened.
-long=("${train[@]}" --set train.updates=600 --set train.evaluate=100u --set train.checkpoint=20u)
+long=("${train[@]}" --set train.updates=1200 --set train.evaluate=100u --set train.checkpoint=20u)
 "$mega" "${long[@]}" --out "$work/long" >"$work/long.log" 2>&1 || failed "the long run: $(cat "$work/long.log")"
-for moment in 1.3 0.2 1.7 2.1 1.5; do
-  "$mega" "${long[@]}" --out "$work/killed" --resume >"$work/killed.log" 2>&1 &
+for moment in 0.9 0.02 0.11 0.05 0.17; do
+  before=$(newest "$work/killed" 2>/dev/null)
+  "$mega" "${long[@]}" --out "$work/killed" --resume >>"$work/killed.log" 2>&1 &
+  # The first time before it has begun, later a moment after it has got on.
+  if [ $moment != 0.9 ]; then
+    for _ in $(seq 400); do
+      if [ "$(newest "$work/killed" 2>/dev/null)" != "$before" ]; then break; fi
+      sleep 0.02
+    done
+  fi
   sleep $moment
   kill -9 $! 2>/dev/null
   wait $! 2>/dev/null
 done
+grep -q "resumed after update" "$work/killed.log" || failed "no killed run was resumed: $(cat "$work/killed.log")"
 expect 0 "test accuracy" "${long[@]}" --out "$work/killed" --resume
-[ "$(basename "$(newest "$work/killed")")" = 00000600 ] || failed "the killed run ended at $(newest "$work/killed")"
-for file in model.safetensors checkpoints/00000600/model.safetensors; do
+[ "$(basename "$(newest "$work/killed")")" = 00001200 ] || failed "the killed run ended at $(newest "$work/killed")"
+for file in model.safetensors checkpoints/00001200/model.safetensors; do
   [ "$(sum "$work/long/$file")" = "$(sum "$work/killed/$file")" ] || failed "$file differs after kills"
 done
 
