@@ -141,6 +141,7 @@ BatchStream::BatchStream(const Part& part, const Encoder& encoder, const BatchOp
       lengths_(lengths_of(part, encoder, options.documents)),
       cursor_(start) {
   require(!lengths_.empty(), "there are no training examples");
+  // Of the first epoch, wherever this one begins: a resumed run counts as the whole one did.
   batches_per_epoch_ = static_cast<int64_t>(plan_epoch(lengths_, options_, seed_, 0).size());
   thread_ = std::thread([this, start] { make(start); });
 }

@@ -3,6 +3,7 @@
 #include "mega/base/error.h"
 #include "mega/ops/activation.h"
 #include "mega/ops/dropout.h"
+#include "mega/ops/watch.h"
 
 namespace mega::models {
 
@@ -43,7 +44,9 @@ Tensor SequenceClassifier::predict(const std::vector<Sequences>& documents) {
 Tensor SequenceClassifier::classify(const Tensor& representation) {
   const Tensor hidden =
       ops::dropout(hidden_->forward(representation), ops::draw_dropout(dropout_, is_training()));
-  return output_->forward(ops::activate(hidden, Activation::gelu));
+  const Tensor said = output_->forward(ops::activate(hidden, Activation::gelu));
+  ops::watch("classifier", said);
+  return said;
 }
 
 }  // namespace mega::models

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "mega/base/error.h"
@@ -45,9 +47,9 @@ std::vector<fs::path> finished(const fs::path& run) {
   return folders;
 }
 
-// Of the bytes of all tensors: a disk that lost some is found out.
-std::string checksum(const std::vector<TensorView>& tensors) {
-  uint64_t sum = 0;
+// Of the progression and the bytes of all tensors: a disk that lost some is found out.
+std::string checksum(const std::string& progression, const std::vector<TensorView>& tensors) {
+  uint64_t sum = stream_seed(0, progression);
   for (const TensorView& tensor : tensors) {
     uint64_t hash = stream_seed(0, tensor.name);
     size_t i = 0;
@@ -75,9 +77,14 @@ std::string to_text(const Progression& p) {
                                 {"higher_is_better", p.best.higher_is_better},
                                 {"best_update", p.best_update},
                                 {"evaluations_since_best", p.evaluations_since_best},
+                                {"evaluated_update", p.evaluated_update},
+                                {"evaluation_due", p.evaluation_due},
                                 {"threads", p.threads}}
       .dump();
 }
+
+// JSON has no word for a number that is not finite: null.
+double number(const nlohmann::json& json) { return json.is_null() ? std::nan("") : json.get<double>(); }
 
 Progression from_text(const std::string& text, const std::string& where) {
   try {
@@ -87,10 +94,12 @@ Progression from_text(const std::string& text, const std::string& where) {
     p.cursor = {json.at("epoch"), json.at("batch")};
     p.seconds = json.at("seconds");
     for (const auto& figure : json.at("best"))
-      p.best.figures.push_back({figure.at(0), figure.at(1), figure.at(2), figure.at(3)});
+      p.best.figures.push_back({figure.at(0), number(figure.at(1)), number(figure.at(2)), figure.at(3)});
     p.best.higher_is_better = json.at("higher_is_better");
     p.best_update = json.at("best_update");
     p.evaluations_since_best = json.at("evaluations_since_best");
+    p.evaluated_update = json.at("evaluated_update");
+    p.evaluation_due = json.at("evaluation_due");
     p.threads = json.at("threads");
     return p;
   } catch (const nlohmann::json::exception& error) {
@@ -102,12 +111,14 @@ Checkpoint open_checkpoint(const fs::path& folder) {
   const ModelFile model = ModelFile::open(folder / kModel);
   Checkpoint checkpoint{{}, model.tensors, Safetensors::open(folder / kTraining)};
   const Metadata& metadata = checkpoint.training.metadata();
-  const auto expected = metadata.find(kChecksum);
+  const auto progression = metadata.find(kProgression), expected = metadata.find(kChecksum);
+  require(progression != metadata.end() && expected != metadata.end(), folder.string(), ": ", kTraining,
+          " is not part of a checkpoint");
   std::vector<TensorView> all = checkpoint.model.tensors();
   all.insert(all.end(), checkpoint.training.tensors().begin(), checkpoint.training.tensors().end());
-  require(expected != metadata.end() && expected->second == checksum(all), folder.string(),
+  require(expected->second == checksum(progression->second, all), folder.string(),
           ": the checksum does not match: the checkpoint is damaged");
-  checkpoint.progression = from_text(metadata.at(kProgression), folder / kTraining);
+  checkpoint.progression = from_text(progression->second, folder / kTraining);
   return checkpoint;
 }
 
@@ -125,8 +136,9 @@ void save_checkpoint(const fs::path& run, const Progression& progression,
     const ops::TensorViews views(training);
     std::vector<TensorView> all = model.tensors();
     all.insert(all.end(), views.views().begin(), views.views().end());
+    const std::string text = to_text(progression);
     write_safetensors(aside / kTraining, views.views(),
-                      {{kProgression, to_text(progression)}, {kChecksum, checksum(all)}});
+                      {{kProgression, text}, {kChecksum, checksum(text, all)}});
     sync_folder(aside);
     fs::remove_all(folder / name);  // a run that was resumed from an older checkpoint comes by again
     fs::rename(aside, folder / name);
@@ -143,7 +155,9 @@ void save_checkpoint(const fs::path& run, const Progression& progression,
 
   std::error_code ignored;
   const std::vector<fs::path> all = finished(run);
-  for (size_t i = static_cast<size_t>(keep); i < all.size(); ++i) fs::remove_all(all[i], ignored);
+  const auto own = std::find(all.begin(), all.end(), folder / name);
+  for (auto it = all.begin(); it != all.end(); ++it)
+    if (it < own || it - own >= keep) fs::remove_all(*it, ignored);
   // What a killed run left behind.
   for (const auto& entry : fs::directory_iterator(folder, ignored))
     if (entry.path().filename().string().starts_with(".")) fs::remove_all(entry.path(), ignored);

@@ -25,6 +25,8 @@ struct Progression {
   Scores best;
   int64_t best_update = 0;
   int64_t evaluations_since_best = 0;
+  int64_t evaluated_update = -1;  // of the last evaluation
+  bool evaluation_due = false;    // at this update, but the run was stopped before it
   int threads = 0;
 };
 
@@ -33,7 +35,8 @@ struct Checkpoint {
   Safetensors model, training;
 };
 
-// Writes a checkpoint and then removes all but the newest `keep`. On an Error nothing has changed.
+// Writes a checkpoint and then removes all but the newest `keep`, and those of later updates, which the run
+// could not be resumed from. On an Error nothing has changed.
 void save_checkpoint(const std::filesystem::path& run, const Progression& progression,
                      const std::function<void(const std::filesystem::path&)>& save_model,
                      const ops::NamedTensors& training, int64_t keep);

@@ -50,13 +50,6 @@ double available_in_container() {
   return limit - used + cache;
 }
 
-double bytes_with(Recipe recipe, int64_t parameters, const LargestBatch& largest, int64_t examples,
-                  int64_t chunk) {
-  if (auto* classifier = std::get_if<ClassifierOptions>(&recipe.model.model)) classifier->block.chunk = chunk;
-  if (auto* matcher = std::get_if<MatcherOptions>(&recipe.model.model)) matcher->block.chunk = chunk;
-  return training_bytes(recipe, parameters, {examples, largest.length});
-}
-
 }  // namespace
 
 double available_memory() {
@@ -86,16 +79,22 @@ double training_bytes(const Recipe& recipe, int64_t parameters, const LargestBat
 void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch& largest, double available) {
   const double needed = training_bytes(recipe, parameters, largest);
   if (available < 0 || needed <= available) return;
+  const double none = training_bytes(recipe, parameters, {0, largest.length});
   const double one = training_bytes(recipe, parameters, {1, largest.length});
-  std::string advice = "shorter sequences (input.max_length) or a smaller model would fit";
+  std::string advice = "a smaller model would fit";
   if (one <= available) {
     const double each = (needed - one) / static_cast<double>(std::max<int64_t>(1, largest.examples - 1));
     const auto fits = std::max<int64_t>(1, static_cast<int64_t>((available - one) / each) + 1);
     advice = "train.batch=" +
              std::to_string(recipe.train.batch_unit == BatchUnit::examples ? fits : fits * largest.length) +
              " fits; train.accumulation makes up for it";
-  } else if (bytes_with(recipe, parameters, largest, 1, 128) <= available) {
-    advice = "train.batch=1 with model.block.chunk=128 fits";
+  } else {
+    // Activations grow with the length; attention keeps no more than that, in chunks or not.
+    const double share = (available - none) / (one - none);
+    const auto length = static_cast<int64_t>(share * static_cast<double>(largest.length));
+    if (length > 0)
+      advice = "train.batch=1 with sequences of at most " + std::to_string(length) +
+               " positions (input.max_length) fits";
   }
   fail("training needs about ", human_bytes(static_cast<uint64_t>(needed)), " for ", largest.examples,
        " sequences of ", largest.length, " positions, and there are ",

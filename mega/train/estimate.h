@@ -22,7 +22,7 @@ LargestBatch largest_batch(const data::Part& part, const data::Encoder& encoder,
 // Bytes at the peak: weights, gradients, both moments, the average, activations of the largest batch.
 double training_bytes(const Recipe& recipe, int64_t parameters, const LargestBatch& largest);
 
-// Error if that is more than there is; says which batch, or which chunk, would fit.
+// Error if that is more than there is; says which batch, or which length, would fit.
 void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch& largest, double available);
 
 // GFLOP/s of a 1024^3 float32 product here and now: the yardstick of speed.

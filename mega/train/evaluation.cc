@@ -88,8 +88,8 @@ std::string figure_text(const Figure& figure) {
 }
 
 bool Scores::better_than(const Scores& other) const {
-  if (figures.empty()) return false;
-  if (other.figures.empty()) return true;
+  if (figures.empty() || std::isnan(figures.front().value)) return false;
+  if (other.figures.empty() || std::isnan(other.figures.front().value)) return true;
   const double mine = figures.front().value, theirs = other.figures.front().value;
   return higher_is_better ? mine > theirs : mine < theirs;
 }
@@ -111,7 +111,7 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
 
   Evaluation result;
   const Signature& signature = encoder.signature();
-  result.objective = part.targets.empty() ? Objective::classification : Objective::regression;
+  result.objective = signature.classes.empty() ? Objective::regression : Objective::classification;
   std::vector<int64_t> lengths = lengths_of(part, encoder, documents);
   if (options.max_examples > 0 && options.max_examples < part.size())
     lengths.resize(static_cast<size_t>(options.max_examples));
@@ -126,7 +126,13 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
   for (const auto& examples :
        data::plan_once(lengths, {options.batch_positions, BatchUnit::tokens, true, documents})) {
     const data::Batch batch = make_batch(part, encoder, examples, documents);
-    Tensor said = model.predict(to_sequences(batch, options.device));
+    Tensor said;
+    try {
+      said = model.predict(to_sequences(batch, options.device));
+    } catch (const Error& error) {
+      fail(part.records[static_cast<size_t>(examples.front())].where,
+           examples.size() > 1 ? " and those that were read with it" : "", ": ", error.what());
+    }
     if (result.objective == Objective::classification) said = torch::log_softmax(said, 1);
     said = said.to(torch::kCPU, torch::kFloat32).contiguous();
     const auto width = static_cast<size_t>(said.size(1));
@@ -170,18 +176,20 @@ Scores Evaluation::scores() const {
                       {"loss", loss.value(), loss.interval(), false}};
     return scores;
   }
-  Mean absolute, target;
+  Mean absolute;
   const size_t outputs = targets.size() / answers.size();
+  std::vector<Mean> target(outputs);
   for (size_t i = 0; i < targets.size(); ++i) {
     absolute.add(std::abs(static_cast<double>(answers[i / outputs].outputs[i % outputs] - targets[i])));
-    target.add(static_cast<double>(targets[i]));
+    target[i % outputs].add(static_cast<double>(targets[i]));
   }
+  double variance = 0.0;  // of each output about its own mean
+  for (const Mean& one : target) variance += one.variance() / static_cast<double>(outputs);
   const double rmse = std::sqrt(loss.value());
   scores.higher_is_better = false;
-  scores.figures = {
-      {"rmse", rmse, rmse > 0 ? loss.interval() / (2.0 * rmse) : 0.0, false},
-      {"mean error", absolute.value(), absolute.interval(), false},
-      {"explained", target.variance() > 0 ? 1.0 - loss.value() / target.variance() : 0.0, 0.0, true}};
+  scores.figures = {{"rmse", rmse, rmse > 0 ? loss.interval() / (2.0 * rmse) : 0.0, false},
+                    {"mean error", absolute.value(), absolute.interval(), false},
+                    {"explained", variance > 0 ? 1.0 - loss.value() / variance : 0.0, 0.0, true}};
   return scores;
 }
 

@@ -151,7 +151,9 @@ RunResult run(const RunRequest& request) {
 
   SequenceTask task(recipe, dataset, signature, device);
   if (!request.init.empty()) start_from(task.sequence_model(), request.init);
-  fs::create_directories(request.folder);
+  std::error_code error;
+  fs::create_directories(request.folder, error);
+  require(!error, request.folder.string(), ": cannot make this folder: ", error.message());
   write_file(request.folder / kRecipe, options_to_json(recipe).dump(2) + "\n");
 
   RunSettings settings{request.folder, request.resume, 0.0, gflops, {}};

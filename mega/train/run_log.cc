@@ -32,12 +32,13 @@ RunLog::RunLog(std::filesystem::path folder, int64_t update) : folder_(std::move
     for (const std::string& line : split(read_file(path), '\n')) {
       try {
         const nlohmann::json json = parse_json(line, path.string());
-        if (json.at(kUpdate).get<int64_t>() > update) continue;
+        const double at = json.at(kUpdate).get<double>();
+        if (!(at >= 0 && at <= static_cast<double>(update))) continue;
+        remember(line);
       } catch (const std::exception&) {
         continue;  // the line a killed run was writing
       }
       kept += line + "\n";
-      remember(line);
     }
   }
   write_file(path, kept);
@@ -67,7 +68,15 @@ void RunLog::write(const std::string& line) {
 }
 
 void RunLog::scalar(int64_t update, const std::string& name, double value) {
-  if (std::isfinite(value)) events_->scalar(name, update, value);
+  if (std::isfinite(value)) show([&] { events_->scalar(name, update, value); });
+}
+
+void RunLog::show(const std::function<void()>& event) {
+  try {
+    event();
+  } catch (const Error&) {
+    // A full disk: no run is lost because it cannot be shown.
+  }
 }
 
 void RunLog::training(const TrainingPoint& point) {
@@ -93,7 +102,7 @@ void RunLog::evaluation(int64_t update, const Scores& scores) {
 
 void RunLog::note(int64_t update, const std::string& text) {
   write(to_line({{kUpdate, update}, {kNote, text}}));
-  events_->text("notes", update, text);
+  show([&] { events_->text("notes", update, text); });
 }
 
 const RunLog::Points& RunLog::curve(const std::string& name) const {

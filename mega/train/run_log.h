@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,7 @@ class RunLog {
   void remember(const std::string& line);
   void write(const std::string& line);
   void scalar(int64_t update, const std::string& name, double value);
+  static void show(const std::function<void()>& event);
 
   std::filesystem::path folder_;
   std::FILE* file_ = nullptr;

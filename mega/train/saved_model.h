@@ -19,8 +19,12 @@ struct SavedModel {
   std::shared_ptr<models::SequenceModel> model;
 };
 
-// A model file that `mega train` wrote.
+// A model file that `mega train` wrote. What does not belong together, or is smaller than its options say, is
+// an Error.
 SavedModel load_model(const std::filesystem::path& path);
+
+// Throws where a model of these options cannot read such input.
+void require_fitting(const SequenceOptions& options, const InputOptions& input);
 
 void save_model(const std::filesystem::path& path, const ModelOptions& options, const Signature& signature,
                 const ops::NamedTensors& weights, const Metadata& extra = {});

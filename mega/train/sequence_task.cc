@@ -6,7 +6,6 @@
 #include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/base/text.h"
-#include "mega/config/tokens.h"
 #include "mega/peers/factory.h"
 #include "mega/train/saved_model.h"
 
@@ -46,16 +45,8 @@ void fit_recipe(Recipe& recipe, const data::Dataset& dataset) {
           in_quotes(dataset.classes.empty() ? "" : dataset.classes.front()),
           ": there is nothing to tell apart");
   shared->classes = dataset.outputs;
-
-  const auto* text = std::get_if<TextInput>(&recipe.input.input);
-  require((text != nullptr) == (shared->input == InputKind::tokens),
-          "model.input = ", to_string(shared->input),
-          " does not fit input.kind: tokens come from texts, real numbers from all else");
-  if (text != nullptr)
-    require(shared->vocabulary > token_types(text->units), "model.vocabulary = ", shared->vocabulary,
-            " is too small: input.units = ", to_string(text->units), " needs more than ",
-            token_types(text->units));
   if (const auto* series = std::get_if<SeriesInput>(&recipe.input.input)) shared->channels = series->channels;
+  require_fitting(*shared, recipe.input);
 }
 
 Signature make_signature(const Recipe& recipe, const data::Dataset& dataset) {

@@ -8,6 +8,8 @@ namespace mega::train {
 namespace {
 
 volatile std::sig_atomic_t first_signal = 0;
+void (*old_interrupt)(int) = SIG_DFL;
+void (*old_terminate)(int) = SIG_DFL;
 
 void on_signal(int signal) {
   if (first_signal != 0) _exit(128 + signal);
@@ -20,13 +22,13 @@ void on_signal(int signal) {
 
 SignalGuard::SignalGuard() {
   first_signal = 0;
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  old_interrupt = std::signal(SIGINT, on_signal);
+  old_terminate = std::signal(SIGTERM, on_signal);
 }
 
 SignalGuard::~SignalGuard() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGINT, old_interrupt);
+  std::signal(SIGTERM, old_terminate);
 }
 
 int SignalGuard::received() { return first_signal; }

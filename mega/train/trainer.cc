@@ -29,6 +29,8 @@ ops::NamedTensors named_parameters(const torch::nn::Module& model) {
   return named;
 }
 
+bool is_finite(const Tensor& tensor) { return torch::isfinite(tensor).all().item<bool>(); }
+
 std::string format(const char* pattern, auto... values) {
   char text[160];
   std::snprintf(text, sizeof text, pattern, values...);
@@ -95,25 +97,41 @@ Outcome Trainer::run() {
   task_.model().train();
 
   Outcome outcome;
+  if (progression_.evaluation_due) evaluate();  // a signal stopped the run before it could
+  outcome.stopped_early = out_of_patience();
   while (progression_.update < options_.updates && outcome.signal == 0 && !outcome.stopped_early) {
     const double epoch_before = epoch();
     update();
     outcome.signal = SignalGuard::received();
-    if (outcome.signal == 0 && is_due(options_.evaluate, epoch_before, last_evaluation_seconds_)) {
-      evaluate();
-      outcome.stopped_early =
-          options_.patience > 0 && progression_.evaluations_since_best >= options_.patience;
-    }
+    progression_.evaluation_due = is_due(options_.evaluate, epoch_before, last_evaluation_seconds_) ||
+                                  progression_.update == options_.updates;
+    if (progression_.evaluation_due && outcome.signal == 0) evaluate();
+    outcome.stopped_early = out_of_patience();
     if (is_due(options_.checkpoint, epoch_before, last_checkpoint_seconds_)) checkpoint();
   }
   log_window();
-  if (outcome.signal == 0 && evaluated_update_ != progression_.update) evaluate();
+  if (outcome.signal == 0 && progression_.evaluated_update != progression_.update) evaluate();
   if (saved_update_ != progression_.update) checkpoint();
   bar_.reset();
-  if (saved_update_ != progression_.update) fail("the last checkpoint could not be saved");
+  require(saved_update_ == progression_.update, "the last checkpoint could not be saved");
+  require(model_saved_, "the best model could not be saved");
   write_report();
   outcome.progression = progression_;
   return outcome;
+}
+
+bool Trainer::out_of_patience() const {
+  return options_.patience > 0 && progression_.evaluations_since_best >= options_.patience;
+}
+
+bool Trainer::attempt(const std::string& what, const std::function<void()>& write) {
+  try {
+    write();
+    return true;
+  } catch (const Error& error) {
+    say("warning: " + what + " could not be saved, training goes on: " + error.what());
+    return false;
+  }
 }
 
 bool Trainer::is_due(const std::string& text, double epoch_before, double& last_seconds) const {
@@ -124,8 +142,11 @@ bool Trainer::is_due(const std::string& text, double epoch_before, double& last_
     case Period::Unit::updates:
       return std::fmod(static_cast<double>(progression_.update), std::max(1.0, std::round(period.count))) ==
              0.0;
-    case Period::Unit::epochs:
-      return std::floor(epoch() / period.count) > std::floor(epoch_before / period.count);
+    case Period::Unit::epochs: {
+      constexpr double kRounding = 1e-9;  // 0.3 / 0.1 is just below 3
+      return std::floor(epoch() / period.count + kRounding) >
+             std::floor(epoch_before / period.count + kRounding);
+    }
     case Period::Unit::seconds:
       if (progression_.seconds - last_seconds < period.count) return false;
       last_seconds = progression_.seconds;
@@ -134,20 +155,29 @@ bool Trainer::is_due(const std::string& text, double epoch_before, double& last_
   return false;
 }
 
+// Each update has random numbers of its own, so that a resumed run draws the same.
+void Trainer::seed_update() const {
+  torch::manual_seed(stream_seed(static_cast<uint64_t>(options_.seed), "update",
+                                 static_cast<uint64_t>(progression_.update)));
+}
+
 void Trainer::update() {
   const auto start = Clock::now();
   const int64_t number = progression_.update;
-  // Each update has random numbers of its own, so that a resumed run draws the same.
-  torch::manual_seed(
-      stream_seed(static_cast<uint64_t>(options_.seed), "update", static_cast<uint64_t>(number)));
+  seed_update();
   const int64_t count = task_.draw(options_.accumulation);
   optimizer_.zero_gradients();
   double loss = 0.0, correct = 0.0;
   int64_t positions = 0;
   for (int64_t batch = 0; batch < options_.accumulation; ++batch) {
-    const BatchLoss result = task_.loss(batch);
+    BatchLoss result;
+    try {
+      result = task_.loss(batch);
+    } catch (const Error&) {
+      fail_not_finite();  // modules refuse input that is not finite
+    }
     const double value = result.sum.item<double>();
-    if (!std::isfinite(value)) fail_not_finite(value, 0.0, batch);
+    if (!std::isfinite(value)) fail_not_finite();
     (result.sum / static_cast<double>(count)).backward();
     loss += value;
     correct += result.correct;
@@ -155,7 +185,7 @@ void Trainer::update() {
   }
   const double rate = learning_rate(options_, number);
   const double norm = optimizer_.step(rate);
-  if (!std::isfinite(norm)) fail_not_finite(loss, norm, options_.accumulation - 1);
+  if (!std::isfinite(norm)) fail_not_finite();
   average_.add(number + 1);
 
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -213,18 +243,25 @@ std::string Trainer::progress_text() const {
 
 void Trainer::evaluate() {
   log_window();
+  require_finite_weights();
   average_.swap();
   const Scores scores = task_.evaluate();
-  evaluated_update_ = progression_.update;
+  progression_.evaluated_update = progression_.update;
+  progression_.evaluation_due = false;
   const bool nothing_to_evaluate_on = scores.figures.empty();
+  const bool better = scores.better_than(progression_.best);
+  if (better || nothing_to_evaluate_on)
+    model_saved_ = attempt("the model", [this] {
+      task_.save(settings_.folder / "model.safetensors", weights_of(task_.model()));
+    });
+  average_.swap();
   if (!nothing_to_evaluate_on) {
-    const bool better = scores.better_than(progression_.best);
     last_scores_ = scores;
     log_->evaluation(progression_.update, scores);
     say(format("update %s, epoch %.2f: valid ", with_thousands(progression_.update).c_str(), epoch()) +
         scores_text(scores) + (better ? "  *" : ""));
     progression_.evaluations_since_best = better ? 0 : progression_.evaluations_since_best + 1;
-    if (better) {
+    if (better && model_saved_) {
       progression_.best = scores;
       progression_.best_update = progression_.update;
     }
@@ -236,24 +273,20 @@ void Trainer::evaluate() {
       log_->note(progression_.update, text);
     }
   }
-  if (nothing_to_evaluate_on || progression_.best_update == progression_.update)
-    task_.save(settings_.folder / "model.safetensors", weights_of(task_.model()));
-  average_.swap();
   write_report();
 }
 
 void Trainer::checkpoint() {
+  require_finite_weights();
   ops::NamedTensors training = optimizer_.state();
   for (auto& entry : average_.state()) training.push_back(std::move(entry));
-  try {
+  const bool saved = attempt("a checkpoint", [&] {
     save_checkpoint(
         settings_.folder, progression_,
         [this](const std::filesystem::path& path) { task_.save(path, weights_of(task_.model())); }, training,
         options_.keep);
-    saved_update_ = progression_.update;
-  } catch (const Error& error) {
-    say(std::string("warning: ") + error.what() + "; training goes on, the previous checkpoint is whole");
-  }
+  });
+  if (saved) saved_update_ = progression_.update;
 }
 
 void Trainer::write_report(const Report* test) {
@@ -287,31 +320,52 @@ void Trainer::write_report(const Report* test) {
     report.worst = test->worst;
     report.longest = test->longest;
   }
-  write_file(settings_.folder / "report.html", to_html(report));
+  attempt("the report", [&] { write_file(settings_.folder / "report.html", to_html(report)); });
 }
 
-void Trainer::fail_not_finite(double loss, double gradient_norm, int64_t batch) {
-  std::string place;
-  if (!std::isfinite(loss)) {
-    const torch::NoGradGuard guard;
+// An update can also be finite and its result not: what is evaluated and saved is looked at first.
+void Trainer::require_finite_weights() const {
+  for (const auto& [name, weight] : weights_of(task_.model()))
+    if (!is_finite(weight)) fail_with_advice(progression_.update, name + " is not finite any more");
+}
+
+// Does the update once more, with the same random numbers, and looks everywhere on the way.
+void Trainer::fail_not_finite() {
+  seed_update();
+  optimizer_.zero_gradients();
+  std::string what = "the gradient's norm is not finite", place;
+  int64_t batch = -1;
+  while (place.empty() && ++batch < options_.accumulation) {
     const ops::Watch watch;
-    task_.loss(batch);
-    place = watch.found();
+    try {
+      const Tensor loss = task_.loss(batch).sum;
+      if (is_finite(loss)) {
+        loss.backward();
+        for (const auto& [name, weight] : named_parameters(task_.model()))
+          if (place.empty() && weight.grad().defined() && !is_finite(weight.grad()))
+            place = "the gradient of " + name;
+      } else {
+        what = "the loss is not finite";
+        place = watch.found().empty() ? "the loss itself" : watch.found();
+      }
+    } catch (const Error& error) {
+      if (watch.found().empty()) throw;  // it was something else
+      what = error.what();
+      place = watch.found();
+    }
   }
-  for (const auto& item : task_.model().named_parameters()) {
-    if (!place.empty()) break;
-    const Tensor gradient = item.value().grad();
-    if (gradient.defined() && !torch::isfinite(gradient).all().item<bool>())
-      place = "gradient of " + item.key();
-  }
-  const std::string what = std::isfinite(loss) ? format("the gradient's norm is %g", gradient_norm)
-                                               : format("the loss is %g", loss);
-  log_->note(progression_.update, what + " (" + place + ")");
+  if (!place.empty()) what += ", first in " + place + "; batch of " + task_.examples(batch);
+  log_->note(progression_.update, what);
   bar_.reset();
-  fail("update ", progression_.update + 1, ": ", what, "; first in ",
-       place.empty() ? "the loss itself" : place, "; batch of ", task_.examples(batch),
-       ". Stopped; the checkpoint after update ", std::max<int64_t>(0, saved_update_),
-       " is kept. Try a lower train.learning_rate (it was ", learning_rate(options_, progression_.update),
+  fail_with_advice(progression_.update + 1, what);
+}
+
+void Trainer::fail_with_advice(int64_t update, const std::string& what) const {
+  fail("update ", update, ": ", what, ". ",
+       saved_update_ < 0 ? "No checkpoint was saved yet"
+                         : "The checkpoint after update " + std::to_string(saved_update_) + " is whole",
+       ". Try a lower train.learning_rate (it was ",
+       learning_rate(options_, std::max<int64_t>(0, update - 1)),
        "), a longer train.warmup, or a smaller train.clip");
 }
 

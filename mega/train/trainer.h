@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,11 +55,18 @@ class Trainer {
   void update();
   void log_window();
   void evaluate();
+  bool out_of_patience() const;
   void checkpoint();
   void say(const std::string& line);
   double epoch() const;
   bool is_due(const std::string& period, double epoch_before, double& last_seconds) const;
-  [[noreturn]] void fail_not_finite(double loss, double gradient_norm, int64_t batch);
+  void seed_update() const;
+  void require_finite_weights() const;
+  [[noreturn]] void fail_not_finite();
+  [[noreturn]] void fail_with_advice(int64_t update, const std::string& what) const;
+  // A full disk does not end a run, it may have room again next time: says what went wrong, gives whether it
+  // worked.
+  bool attempt(const std::string& what, const std::function<void()>& write);
   std::string progress_text() const;
 
   Task& task_;
@@ -72,7 +80,8 @@ class Trainer {
   std::unique_ptr<Progress> bar_;
   Window window_, shown_;
   std::optional<Scores> last_scores_;
-  int64_t evaluated_update_ = -1, saved_update_ = -1;
+  int64_t saved_update_ = -1;
+  bool model_saved_ = true;  // the best so far
   double last_evaluation_seconds_ = 0.0, last_checkpoint_seconds_ = 0.0;
 };
 

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+
+#include "tests/base/helpers.h"
 
 namespace mega::train {
 namespace {
@@ -106,6 +109,72 @@ TEST(AdamW, ZeroGradientsForgetsThem) {
   p.sum().backward();
   optimizer.zero_gradients();
   EXPECT_FALSE(p.grad().defined());
+}
+
+// Named parameters of ones with gradients of ones.
+ops::NamedTensors named(std::initializer_list<const char*> names) {
+  ops::NamedTensors result;
+  for (const char* name : names) {
+    result.emplace_back(name, torch::ones({3}).requires_grad_());
+    result.back().second.mutable_grad() = torch::ones({3});
+  }
+  return result;
+}
+
+double first(const Tensor& tensor) { return tensor.detach()[0].item<double>(); }
+
+TEST(AdamW, GroupsHaveARateAndADecayOfTheirOwn) {
+  const ops::NamedTensors parameters = named({"layers.0.w", "layers.1.w", "layers.1.b", "head.w"});
+  TrainOptions o = options();
+  o.groups = {{"layers.*", 0.5, 1.0}, {"*.b", 1.0, 0.0}, {"layers.0.?", 0.0, 1.0}};
+  AdamW(parameters, o).step(kRate);
+  const auto moved = [&](size_t i) { return 1.0 - first(parameters[i].second); };
+  EXPECT_EQ(moved(0), 0.0) << "frozen, decay and all";
+  EXPECT_NEAR(moved(1), 0.5 * kRate * 1.1, 1e-6);
+  EXPECT_NEAR(moved(2), kRate, 1e-6) << "the later group wins: the whole rate, no decay";
+  EXPECT_NEAR(moved(3), kRate * 1.1, 1e-6);
+  o.groups = {{"layer.*", 1.0, 1.0}};
+  EXPECT_PRED2(testing::contains, testing::error_of([&] { AdamW(parameters, o); }), "\"layer.*\"");
+}
+
+TEST(AdamW, StateGoesThroughAFile) {
+  const testing::ScratchFolder folder;
+  const ops::NamedTensors one = named({"a", "b"}), other = named({"a", "b"});
+  AdamW optimizer(one, options());
+  for (int i = 0; i < 3; ++i) optimizer.step(kRate);
+  ops::save_tensors(folder / "state", optimizer.state());
+  AdamW resumed(other, options());
+  resumed.load_state(Safetensors::open(folder / "state"));
+  for (size_t i = 0; i < 2; ++i) {
+    const torch::NoGradGuard guard;
+    other[i].second.copy_(one[i].second);
+    one[i].second.mutable_grad().fill_(-0.3);
+    other[i].second.mutable_grad().fill_(-0.3);
+  }
+  optimizer.step(kRate);
+  resumed.step(kRate);
+  for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(one[i].second.equal(other[i].second));
+  AdamW stranger(named({"c"}), options());
+  EXPECT_PRED2(testing::contains,
+               testing::error_of([&] { stranger.load_state(Safetensors::open(folder / "state")); }),
+               "mean.c");
+}
+
+TEST(AdamW, AGradientThatIsNotFiniteChangesNothing) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const ops::NamedTensors parameters = named({"a", "b"}), untouched = named({"a", "b"});
+    AdamW optimizer(parameters, options());
+    parameters[1].second.mutable_grad()[2] = bad;
+    EXPECT_FALSE(std::isfinite(optimizer.step(kRate)));
+    for (const auto& [name, parameter] : parameters) EXPECT_EQ(first(parameter), 1.0) << name;
+    for (const auto& [name, tensor] : optimizer.state())
+      EXPECT_EQ(tensor.abs().sum().item<double>(), 0.0) << name;
+    // And the next step is the first.
+    parameters[1].second.mutable_grad()[2] = 1.0F;
+    optimizer.step(kRate);
+    AdamW(untouched, options()).step(kRate);
+    EXPECT_TRUE(parameters[1].second.equal(untouched[1].second));
+  }
 }
 
 }  // namespace

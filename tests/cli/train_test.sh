@@ -1,0 +1,154 @@
+# Training as a user meets it: train, evaluate, predict, be interrupted in every way, and go on.
+set -u
+mega=$1
+failures=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export OMP_WAIT_POLICY=passive # small tensors: waiting threads must not spin
+
+failed() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# expect STATUS TEXT ARGUMENT...: the command ends with that status, and its output contains the text.
+expect() {
+  local status=$1 text=$2 output actual
+  shift 2
+  output=$("$mega" "$@" 2>&1)
+  actual=$?
+  if [ "$actual" != "$status" ] || ! grep -qF -- "$text" <<<"$output"; then
+    failed "mega $*: status $actual instead of $status, or no \"$text\" in:"
+    echo "$output"
+  fi
+}
+
+# A tiny model on tiny expressions.
+cat >"$work/tiny.toml" <<'END'
+[model]
+kind = "classifier"
+vocabulary = 24
+classes = 10
+layers = 1
+head = 16
+[model.block]
+width = 16
+values = 32
+shared = 8
+hidden = 32
+chunk = 32
+dropout = 0.1
+[model.block.ema]
+dimension = 4
+[input]
+kind = "text"
+units = "listops"
+[data]
+format = "listops"
+[train]
+learning_rate = 1e-2
+updates = 40
+batch = 16
+average = 0.9
+evaluate = "20u"
+checkpoint = "10u"
+END
+expect 0 "" data make listops --out "$work/data" --train 200 --valid 40 --test 40 --depth 3 --arguments 3 \
+  --min-length 4 --max-length 30
+train=(train "$work/tiny.toml" --data "$work/data" --threads 1)
+newest() { find "$1/checkpoints" -mindepth 1 -maxdepth 1 -name '[0-9]*' | sort | tail -n 1; }
+sum() { sha256sum <"$1" | cut -d ' ' -f 1; }
+
+# train, eval, predict
+expect 0 "test accuracy" "${train[@]}" --out "$work/whole"
+for file in model.safetensors report.html metrics.jsonl recipe.json result.json; do
+  [ -s "$work/whole/$file" ] || failed "no $file"
+done
+expect 0 "accuracy" eval "$work/whole"
+expect 0 '"accuracy"' eval "$work/whole/model.safetensors" --split valid --json
+expect 0 "%" predict "$work/whole" --text "[MAX 1 2 ]" --text "[MIN 3 4 ]"
+expect 0 '"probability"' predict "$work/whole" --json --top 2 --text "[MAX 1 2 ]"
+printf '[MAX 1 2 ]\n[SM 3 4 ]\n[MIN 3 4 ]\n' >"$work/three.txt"
+lines=$("$mega" predict "$work/whole" <"$work/three.txt" 2>/dev/null | wc -l)
+[ "$lines" = 3 ] || failed "$lines predictions of 3 lines from a pipe"
+lines=$("$mega" predict "$work/whole" --lines "$work/three.txt" 2>/dev/null | wc -l)
+[ "$lines" = 3 ] || failed "$lines predictions of 3 lines from a file"
+expect 0 "three.txt" predict "$work/whole" "$work/three.txt"
+
+# What the other kind of model needs is the same.
+expect 0 "test accuracy" "${train[@]}" --out "$work/transformer" --set model.kind=transformer --set train.updates=5
+expect 0 "accuracy" eval "$work/transformer"
+expect 0 "%" predict "$work/transformer" --text "[MAX 1 2 ]"
+
+expect 0 "2 seeds: accuracy" "${train[@]}" --out "$work/seeds" --seeds 1..2 --set train.updates=5
+[ -s "$work/seeds/seed-2/model.safetensors" ] || failed "no model of the second seed"
+
+# Killed at any moment, again and again, the run ends as if nothing had happened.
+long=("${train[@]}" --set train.updates=1200 --set train.evaluate=100u --set train.checkpoint=20u)
+"$mega" "${long[@]}" --out "$work/long" >"$work/long.log" 2>&1 || failed "the long run: $(cat "$work/long.log")"
+for moment in 0.9 0.02 0.11 0.05 0.17; do
+  before=$(newest "$work/killed" 2>/dev/null)
+  "$mega" "${long[@]}" --out "$work/killed" --resume >>"$work/killed.log" 2>&1 &
+  # The first time before it has begun, later a moment after it has got on.
+  if [ $moment != 0.9 ]; then
+    for _ in $(seq 400); do
+      if [ "$(newest "$work/killed" 2>/dev/null)" != "$before" ]; then break; fi
+      sleep 0.02
+    done
+  fi
+  sleep $moment
+  kill -9 $! 2>/dev/null
+  wait $! 2>/dev/null
+done
+grep -q "resumed after update" "$work/killed.log" || failed "no killed run was resumed: $(cat "$work/killed.log")"
+expect 0 "test accuracy" "${long[@]}" --out "$work/killed" --resume
+[ "$(basename "$(newest "$work/killed")")" = 00001200 ] || failed "the killed run ended at $(newest "$work/killed")"
+for file in model.safetensors checkpoints/00001200/model.safetensors; do
+  [ "$(sum "$work/long/$file")" = "$(sum "$work/killed/$file")" ] || failed "$file differs after kills"
+done
+
+# begin RUN: trains in the background, $! and returns once it has made updates.
+begin() {
+  "$mega" "${train[@]}" --out "$1" --set train.updates=1000000 --set train.evaluate=0 >"$1.log" 2>&1 &
+  for _ in $(seq 100); do
+    if [ -n "$(newest "$1" 2>/dev/null)" ]; then return; fi
+    sleep 0.1
+  done
+  failed "no checkpoint of $1: $(cat "$1.log")"
+}
+for signal in INT:130 TERM:143; do
+  run=$work/${signal%:*}
+  begin "$run"
+  kill -s "${signal%:*}" $!
+  wait $!
+  status=$?
+  [ $status = "${signal#*:}" ] || failed "status $status after SIG${signal%:*}: $(cat "$run.log")"
+  stopped=$((10#$(basename "$(newest "$run")")))
+  grep -q "stopped; go on with: mega train --resume --out" "$run.log" || failed "no word on how to go on"
+  expect 0 "resumed after update" train --resume --out "$run" --set train.updates=$((stopped + 1))
+done
+begin "$work/twice"
+kill -TERM $! && kill -TERM $! 2>/dev/null
+wait $!
+status=$?
+[ $status = 143 ] || failed "status $status after two signals"
+
+# Mistakes.
+expect 1 "holds a run already" "${train[@]}" --out "$work/whole"
+expect 1 "did you mean" train lra-texd --data "$work/data"
+expect 1 "name a preset" train
+expect 1 "no run was begun here" train --resume --out "$work/data"
+expect 1 "nowhere" train "$work/tiny.toml" --data "$work/nowhere" --out "$work/x"
+expect 1 "no data" train "$work/tiny.toml" --out "$work/x"
+expect 1 "train.updates" "${train[@]}" --out "$work/x" --set train.updats=3
+expect 1 "train.updates" "${train[@]}" --out "$work/x" --set train.updates=many
+expect 1 "cannot make this folder" "${train[@]}" --out "$work/three.txt/x"
+expect 1 "--seeds" "${train[@]}" --out "$work/x" --seeds few
+expect 1 "--time" "${train[@]}" --out "$work/x" --time 5u
+expect 1 "model.safetensors" eval "$work/data"
+expect 1 "--split" eval "$work/whole" --split all
+expect 1 "nothing.wav" predict "$work/whole" "$work/nothing.wav"
+[ ! -e "$work/x" ] || failed "a run that could not begin left a folder"
+
+echo "$failures failures"
+[ "$failures" = 0 ]

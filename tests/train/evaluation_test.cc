@@ -1,0 +1,151 @@
+#include "mega/train/evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/train/helpers.h"
+
+namespace mega::train {
+namespace {
+
+using namespace mega::testing;  // NOLINT: helpers of these tests
+
+Evaluation three_of_four() {
+  Evaluation evaluation;
+  evaluation.answers = {
+      {{0.9F, 0.1F}, 0.1, 5}, {{0.2F, 0.8F}, 0.2, 9}, {{0.6F, 0.4F}, 0.9, 7}, {{0.3F, 0.7F}, 0.4, 3}};
+  evaluation.truth = {0, 1, 1, 1};
+  return evaluation;
+}
+
+TEST(Evaluation, FiguresOfAClassificationByHand) {
+  const Scores scores = three_of_four().scores();
+  EXPECT_TRUE(scores.higher_is_better);
+  ASSERT_EQ(scores.figures.size(), 2u);
+  EXPECT_EQ(scores.figures[0].name, "accuracy");
+  EXPECT_DOUBLE_EQ(scores.figures[0].value, 0.75);
+  EXPECT_NEAR(scores.figures[0].uncertainty, 1.96 * std::sqrt(0.75 * 0.25 / 4), 1e-12);
+  EXPECT_EQ(scores.figures[1].name, "loss");
+  EXPECT_DOUBLE_EQ(scores.figures[1].value, 0.4);
+  const double variance = (0.09 + 0.04 + 0.25 + 0.0) / 4;
+  EXPECT_NEAR(scores.figures[1].uncertainty, 1.96 * std::sqrt(variance / 4), 1e-12);
+  EXPECT_EQ(three_of_four().confusion(2), (std::vector<std::vector<int64_t>>{{1, 0}, {1, 2}}));
+  EXPECT_TRUE(Evaluation().scores().figures.empty());
+}
+
+TEST(Evaluation, FiguresOfARegressionByHand) {
+  Evaluation evaluation;
+  evaluation.objective = Objective::regression;
+  evaluation.targets = {0, 2, 4};
+  evaluation.answers = {{{1}, 1.0, 1}, {{2}, 0.0, 1}, {{2}, 4.0, 1}};
+  const Scores scores = evaluation.scores();
+  EXPECT_FALSE(scores.higher_is_better);
+  ASSERT_EQ(scores.figures.size(), 3u);
+  EXPECT_EQ(scores.figures[0].name, "rmse");
+  EXPECT_NEAR(scores.figures[0].value, std::sqrt(5.0 / 3), 1e-12);
+  EXPECT_NEAR(scores.figures[1].value, 1.0, 1e-12) << "mean error";
+  EXPECT_NEAR(scores.figures[2].value, 1.0 - (5.0 / 3) / (8.0 / 3), 1e-12) << "explained";
+}
+
+// Outputs far apart do not explain each other's distance.
+TEST(Evaluation, EachOutputIsExplainedAboutItsOwnMean) {
+  Evaluation evaluation;
+  evaluation.objective = Objective::regression;
+  evaluation.targets = {0, 100, 2, 102};
+  evaluation.answers = {{{1, 101}, 1.0, 1}, {{1, 101}, 1.0, 1}};  // their means, always
+  EXPECT_NEAR(evaluation.scores().figures[2].value, 0.0, 1e-12);
+}
+
+TEST(Evaluation, FiguresAsText) {
+  EXPECT_EQ(figure_text({"accuracy", 0.8123, 0.0051, true}), "accuracy 81.2 % ± 0.5");
+  EXPECT_EQ(figure_text({"loss", 0.5, 0.0, false}), "loss 0.5000");
+}
+
+TEST(Scores, BetterIsJudgedByTheFirstFigure) {
+  const auto scores = [](double value, bool higher) {
+    return Scores{{{"x", value, 0.0, false}, {"y", -value, 0.0, false}}, higher};
+  };
+  EXPECT_TRUE(scores(2, true).better_than(scores(1, true)));
+  EXPECT_FALSE(scores(1, true).better_than(scores(1, true)));
+  EXPECT_TRUE(scores(1, false).better_than(scores(2, false)));
+  EXPECT_TRUE(scores(1, true).better_than({}));
+  EXPECT_FALSE(Scores().better_than(scores(1, true)));
+  const double nan = std::nan("");
+  EXPECT_FALSE(scores(nan, true).better_than({}));
+  EXPECT_TRUE(scores(1, true).better_than(scores(nan, true)));
+}
+
+TEST(Evaluate, BatchesDoNotChangeAnswers) {
+  const Recipe recipe = letters_recipe();
+  const data::Dataset dataset = letters_dataset();
+  HookedTask task(recipe, dataset);
+  task.model().train();
+  int64_t done = 0;
+  EvaluationOptions options;
+  options.progress = [&](int64_t count) { done = count; };
+  const Evaluation together = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, options);
+  EXPECT_EQ(done, 30);
+  EXPECT_TRUE(task.model().is_training()) << "left as it was";
+  options.batch_positions = 1;
+  const Evaluation alone = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, options);
+  int64_t positions = 0;
+  for (size_t i = 0; i < 30; ++i) {
+    const Answer& answer = together.answers[i];
+    EXPECT_NEAR(answer.outputs[0], alone.answers[i].outputs[0], 1e-5);
+    EXPECT_NEAR(answer.outputs[0] + answer.outputs[1], 1.0, 1e-5);
+    const auto label = static_cast<size_t>(dataset.valid.labels[i]);
+    EXPECT_NEAR(answer.loss, -std::log(answer.outputs[label]), 1e-4);
+    EXPECT_EQ(answer.length, static_cast<int64_t>(dataset.valid.records[i].bytes.size()) + 1) << "and </s>";
+    positions += answer.length;
+  }
+  EXPECT_EQ(together.positions, positions);
+  options.max_examples = 7;
+  const Evaluation some = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, options);
+  EXPECT_EQ(some.answers.size(), 7u);
+  EXPECT_EQ(some.truth.size(), 7u);
+  EXPECT_NEAR(some.answers[6].outputs[0], together.answers[6].outputs[0], 1e-5);
+}
+
+// What `mega predict` does: nothing is known of the input but the input.
+TEST(Evaluate, AnswersWithoutTruth) {
+  Recipe recipe = letters_recipe();
+  data::Dataset dataset = letters_dataset();
+  const data::Part unknown{dataset.valid.records, {}, {}};
+  {
+    HookedTask task(recipe, dataset);
+    const Evaluation known = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, {});
+    const Evaluation said = evaluate(task.sequence_model(), unknown, task.encoder(), 1, {});
+    EXPECT_EQ(said.answers[3].outputs, known.answers[3].outputs);
+  }
+  classifier(recipe).objective = Objective::regression;
+  classifier(recipe).classes = 1;
+  dataset.classes.clear();
+  dataset.outputs = 1;
+  for (data::Part* part : {&dataset.train, &dataset.valid}) {
+    for (const int64_t label : part->labels)
+      part->targets.push_back(500.0F + 3.0F * static_cast<float>(label));
+    part->labels.clear();
+  }
+  HookedTask task(recipe, dataset);
+  const Evaluation known = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, {});
+  const Evaluation said = evaluate(task.sequence_model(), unknown, task.encoder(), 1, {});
+  EXPECT_EQ(said.objective, Objective::regression);
+  EXPECT_EQ(said.answers[3].outputs, known.answers[3].outputs);
+  EXPECT_NEAR(said.answers[3].outputs[0], 501.0, 10.0) << "in the units of the targets";
+}
+
+TEST(Describe, WorstAndLongestFirst) {
+  data::Part part = letters("x", 4);
+  Report report;
+  describe(three_of_four(), part, {"a", "b"}, report);
+  ASSERT_EQ(report.worst.size(), 4u);
+  EXPECT_EQ(report.worst[0].where, "x:3");
+  EXPECT_EQ(report.worst[0].predicted, "a");
+  EXPECT_NEAR(report.worst[0].probability, 0.6, 1e-6);
+  EXPECT_EQ(report.longest[0].where, "x:2");
+  EXPECT_EQ(report.confusion.size(), 2u);
+}
+
+}  // namespace
+}  // namespace mega::train

@@ -1,0 +1,133 @@
+#include "mega/train/run.h"
+
+#include <gtest/gtest.h>
+
+#include "mega/train/saved_model.h"
+#include "tests/train/helpers.h"
+
+namespace mega::train {
+namespace {
+
+using namespace mega::testing;  // NOLINT: helpers of these tests
+namespace fs = std::filesystem;
+
+class Run : public ::testing::Test {
+ protected:
+  // Texts of letters as a table, with `classes` names for the classes.
+  fs::path table(const std::string& name, int64_t classes = 2) const {
+    std::string text;
+    const data::Part part = letters(name, 60);
+    for (size_t i = 0; i < part.records.size(); ++i)
+      text += (static_cast<int64_t>(i) % 20 == 7 && classes == 3 ? "c" : part.records[i].label) + "\t" +
+              part.records[i].bytes + "\n";
+    const fs::path path = folder_.path() / (name + ".tsv");
+    write_file(path, text);
+    return path;
+  }
+  RunRequest request(const fs::path& data, const char* out) const {
+    RunRequest request;
+    request.recipe = letters_recipe();
+    request.recipe.data.path = data;
+    request.recipe.data.format = DataFormat::text;
+    request.folder = folder_ / out;
+    request.command = "mega train";
+    return request;
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(Run, FromAFileToAResult) {
+  RunRequest asked = request(table("all"), "run");
+  asked.recipe.train.updates = 60;
+  const RunResult result = run(asked);
+  EXPECT_GT(result.parameters, 0);
+  ASSERT_FALSE(result.test.figures.empty());
+  for (const char* name : {"recipe.json", "result.json", "report.html", "model.safetensors", "metrics.jsonl"})
+    EXPECT_TRUE(fs::exists(asked.folder / name)) << name;
+  const auto json = nlohmann::json::parse(read_file(asked.folder / "result.json"));
+  EXPECT_EQ(json.at("updates"), 60);
+  EXPECT_EQ(json.at("test").at("accuracy"), result.test.figures.front().value);
+  EXPECT_TRUE(holds_a_run(asked.folder));
+  const Recipe recipe = load_run_recipe(asked.folder);
+  EXPECT_EQ(recipe.data.path, asked.recipe.data.path);
+  EXPECT_EQ(recipe.train.updates, 60);
+
+  // The figures are those of the model that was kept.
+  const SavedModel saved = load_model(asked.folder / "model.safetensors");
+  const data::Dataset dataset = load_dataset(dataset_request(recipe, saved.signature.classes));
+  const data::Encoder encoder(saved.signature, cls_token(saved.options));
+  const Scores scores = evaluate(*saved.model, dataset.test, encoder, 1, {}).scores();
+  EXPECT_EQ(scores.figures.front().value, result.test.figures.front().value);
+}
+
+TEST_F(Run, FineTuningNamesTheNewHead) {
+  run(request(table("two"), "first"));
+  RunRequest asked = request(table("three", 3), "second");
+  asked.init = folder_ / "first/model.safetensors";
+  asked.recipe.train.updates = 1;
+  ::testing::internal::CaptureStderr();
+  run(asked);
+  EXPECT_PRED2(contains, ::testing::internal::GetCapturedStderr(),
+               "initialised anew: sentence_projection_layer.weight\n");
+  // Nothing in common at all is a mistake.
+  TransformerOptions transformer = transformer_like(asked.recipe.model);
+  transformer.width = 12;
+  transformer.head = 5;
+  transformer.heads = 2;
+  asked.recipe.model.model = transformer;
+  asked.folder = folder_ / "third";
+  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "no weight of this model");
+}
+
+TEST_F(Run, AnEstimateLeavesNothingBehind) {
+  RunRequest asked = request(table("all"), "run");
+  asked.estimate_only = true;
+  ::testing::internal::CaptureStderr();
+  run(asked);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_PRED2(contains, said, "estimate");
+  EXPECT_PRED2(contains, said, "12 updates");
+  EXPECT_FALSE(fs::exists(asked.folder));
+}
+
+TEST_F(Run, TimeBecomesUpdates) {
+  RunRequest asked = request(table("all"), "run");
+  asked.recipe.train.updates = 1000000;
+  asked.recipe.train.warmup = 500000;
+  asked.recipe.train.evaluate = asked.recipe.train.checkpoint = "0";
+  asked.seconds = 0.5;
+  const RunResult result = run(asked);
+  EXPECT_LT(result.outcome.progression.update, 100000);
+  EXPECT_GE(result.outcome.progression.update, 1);
+  const TrainOptions kept = load_run_recipe(asked.folder).train;
+  EXPECT_EQ(kept.updates, result.outcome.progression.update);
+  EXPECT_EQ(kept.warmup, kept.updates / 2) << "its share is kept";
+}
+
+TEST_F(Run, MistakesAreNamed) {
+  RunRequest asked = request(table("all"), "run");
+  const auto error = [](const RunRequest& bad) { return error_of([&] { run(bad); }); };
+  RunRequest bad = asked;
+  bad.recipe.data.path = folder_ / "nowhere.tsv";
+  EXPECT_PRED2(contains, error(bad), "nowhere.tsv");
+  bad = asked;
+  bad.folder = asked.recipe.data.path + "/run";
+  EXPECT_PRED2(contains, error(bad), "cannot make this folder");
+  bad = asked;
+  bad.init = folder_ / "nothing.safetensors";
+  EXPECT_PRED2(contains, error(bad), "nothing.safetensors");
+  bad = asked;
+  bad.device = "abacus";
+  EXPECT_PRED2(contains, error(bad), "--device: expected cpu, cuda or cuda:N, got \"abacus\"");
+  bad = asked;
+  classifier(bad.recipe).block.max_positions = 5;
+  EXPECT_PRED2(contains, error(bad), "max_positions");
+  EXPECT_FALSE(fs::exists(asked.folder));
+  EXPECT_PRED2(contains, error_of([&] { load_run_recipe(folder_.path()); }), "no run was begun here");
+  write_file(folder_ / "recipe.json", R"({"train": {"updates": -1}})");
+  EXPECT_PRED2(contains, error_of([&] { load_run_recipe(folder_.path()); }), "recipe.json");
+}
+
+}  // namespace
+}  // namespace mega::train
