@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "bench/train_loop.h"
 #include "mega/base/error.h"
 #include "mega/base/table.h"
 #include "mega/base/text.h"
@@ -158,7 +159,8 @@ struct TableDefaults {
 const TableDefaults kTables[] = {{"ema", {4096}, 8, 128},
                                  {"attention", {4096}, 2, 128},
                                  {"layer", {4096, 16384}, 1, 128},
-                                 {"step", {4096}, 2, 128}};
+                                 {"step", {4096}, 2, 128},
+                                 {"train", {4002}, 8, 128}};
 
 Settings with_defaults(Settings settings) {
   for (const TableDefaults& table : kTables) {
@@ -170,10 +172,12 @@ Settings with_defaults(Settings settings) {
       require(length > 0, "a length must be above 0, not ", length);
     return settings;
   }
-  fail("there is no benchmark ", in_quotes(settings.table), "; there are ema, attention, layer and step");
+  fail("there is no benchmark ", in_quotes(settings.table),
+       "; there are ema, attention, layer, step and train");
 }
 
 std::vector<Candidate> make_candidates(const Settings& settings) {
+  if (settings.table == "train") return train_loop_cases(settings);
   std::vector<Candidate> candidates;
   for (const int64_t length : settings.lengths) {
     const Shape shape{settings.batch, length};

@@ -42,9 +42,10 @@ void add_bench(CLI::App& app) {
   CLI::App* sub =
       app.add_subcommand("bench", "speed and memory, fused and reference form and sgemm side by side");
   sub->add_option("table", s.table,
-                  "what to measure: ema, attention, layer (one block, forward) or step (training)")
+                  "what to measure: ema, attention, layer (one block, forward), step (training) or train "
+                  "(the whole loop)")
       ->required()
-      ->check(CLI::IsMember({"ema", "attention", "layer", "step"}));
+      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train"}));
   sub->add_option("--preset", s.preset, "preset or .toml file that gives the widths")->capture_default_str();
   sub->add_option("--length", s.lengths, "sequence lengths, separated by commas (default: the table's)")
       ->delimiter(',')

@@ -12,6 +12,7 @@
 #include "mega/base/text.h"
 #include "mega/config/presets.h"
 #include "mega/data/listops.h"
+#include "mega/data/pathfinder.h"
 #include "mega/data/summary.h"
 #include "mega/peers/factory.h"
 #include "mega/train/sequence_task.h"
@@ -28,6 +29,18 @@ struct MakeListOps {
     Progress progress("making ListOps", train + valid + test, "expressions");
     data::write_listops(out, options, train, valid, test, static_cast<uint64_t>(seed),
                         [&](int64_t done) { progress.update(done); });
+  }
+};
+
+struct MakePathfinder {
+  std::string out;
+  int64_t size = 32, contour_length = 14, count = 200000, seed = 1;
+
+  void run() const {
+    Progress progress("making Pathfinder", count, "pictures");
+    data::write_pathfinder(
+        out, data::pathfinder_options(size, contour_length), count, static_cast<uint64_t>(seed),
+        [&](int64_t done) { progress.update(done); }, static_cast<int>(std::thread::hardware_concurrency()));
   }
 };
 
@@ -138,6 +151,22 @@ void add_data(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   one->callback([listops] { listops->run(); });
+
+  auto pathfinder = std::make_shared<MakePathfinder>();
+  CLI::App* two = make->add_subcommand("pathfinder", "Long Range Arena's Pathfinder (32) and Path-X (128)");
+  two->add_option("--out", pathfinder->out, "folder to write")->required();
+  two->add_option("--size", pathfinder->size, "height and width of a picture")
+      ->capture_default_str()
+      ->check(CLI::IsMember({32, 64, 128, 256}));
+  two->add_option("--contour-length", pathfinder->contour_length, "dashes of a contour; 6 and 9 are easier")
+      ->capture_default_str();
+  two->add_option("--count", pathfinder->count, "pictures")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  two->add_option("--seed", pathfinder->seed, "another number makes other pictures")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  two->callback([pathfinder] { pathfinder->run(); });
 
   auto check = std::make_shared<CheckCommand>();
   CLI::App* look = sub->add_subcommand(

@@ -1,17 +1,21 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/base/options_io.h"
 #include "mega/base/table.h"
 #include "mega/base/text.h"
 #include "mega/config/model_file.h"
 #include "mega/config/presets.h"
+#include "mega/models/decay_spectrum.h"
 #include "mega/models/model.h"
 #include "mega/peers/factory.h"
+#include "mega/train/saved_model.h"
 
 namespace mega::cli {
 namespace {
@@ -22,14 +26,16 @@ struct InspectCommand {
   int64_t length = 0, batch = 1;
   bool json = false;
 
+  bool is_model() const { return !name.ends_with(".toml") && std::filesystem::exists(name); }
   Recipe recipe() const;
   void run();
+  void print_spectrum() const;
 };
 
 Recipe InspectCommand::recipe() const {
-  if (name.ends_with(".toml") || !std::filesystem::exists(name)) return load_recipe(name);
+  if (!is_model()) return load_recipe(name);
   Recipe recipe;
-  recipe.model = ModelFile::open(name).options;
+  recipe.model = ModelFile::open(model_path(name)).options;
   return recipe;
 }
 
@@ -99,6 +105,29 @@ void InspectCommand::run() {
               with_thousands(tokens).c_str(), with_thousands(batch).c_str(), documents > 1 ? " of pairs" : "",
               human_bytes(static_cast<uint64_t>(memory)).c_str(),
               6.0 * multiply_adds * static_cast<double>(tokens * batch * documents) * 1e-9);
+  if (is_model() && changes.empty()) print_spectrum();
+}
+
+// How far back each layer of a trained model looks, as quantiles of its half lives.
+void InspectCommand::print_spectrum() const {
+  const ModelFile file = ModelFile::open(model_path(name));
+  const auto model = peers::make_sequence_model(file.options);
+  train::load_weights(*model, file.tensors);
+  const auto layers = models::decay_spectrum(*model);
+  if (layers.empty()) return;
+  Table table({"layer", "10 %", "half", "90 %", "longest"});
+  for (size_t i = 0; i < layers.size(); ++i) {
+    std::vector<double> lives = layers[i];
+    std::sort(lives.begin(), lives.end());
+    const auto quantile = [&](double share) {
+      char text[24];
+      std::snprintf(text, sizeof(text), "%.1f",
+                    lives[static_cast<size_t>(share * static_cast<double>(lives.size() - 1))]);
+      return std::string(text);
+    };
+    table.add({std::to_string(i), quantile(0.1), quantile(0.5), quantile(0.9), quantile(1.0)});
+  }
+  std::printf("\nhalf lives of the moving averages, in positions:\n%s", table.plain().c_str());
 }
 
 }  // namespace
@@ -108,7 +137,8 @@ void add_inspect(CLI::App& app) {
   CLI::App* sub =
       app.add_subcommand("inspect", "configuration, parameters by part and memory of a preset or model");
   sub->footer("presets: " + join(preset_names(), ", "));
-  sub->add_option("model", command->name, "a preset, a .toml file or a model file")->required();
+  sub->add_option("model", command->name, "a preset, a .toml file, a model file or a run directory")
+      ->required();
   sub->add_option(
       "--set", command->changes,
       "change an option first, e.g. model.block.chunk=128 or model.kind=transformer; may be repeated");

@@ -43,6 +43,7 @@ struct DataOptions {
   double test_share = 0.1;
   int64_t split_seed = 0;
   int64_t limit = 0;
+  int64_t evaluation_limit = 0;
   bool skip_broken = false;
   std::vector<std::string> classes;
   std::string text_column;
@@ -65,6 +66,8 @@ struct DataOptions {
     v.field("split_seed", self.split_seed, "another number divides the examples in another way",
             Range{0, 1e15});
     v.field("limit", self.limit, "examples used of each split, chosen at random; 0 uses all", Range{0, 1e12});
+    v.field("evaluation_limit", self.evaluation_limit, "the same for the validation and the test part alone",
+            Range{0, 1e12});
     v.field("skip_broken", self.skip_broken, "leave out and count what cannot be read, do not stop at it");
     v.field("classes", self.classes, "use these classes only, in this order; empty: all there are");
     v.field("text_column", self.text_column, "column of the text: its name, or its number from 1");

@@ -98,4 +98,10 @@ struct InputOptions {
   }
 };
 
+// None for texts and images.
+Standardize standardization(const InputOptions& options);
+
+// Numbers at each position.
+int64_t channels_of(const InputOptions& options);
+
 }  // namespace mega

@@ -12,14 +12,19 @@ void check_embedding_norm(bool normalize_embedding, const BlockOptions& block) {
           "set normalize_embedding = false, or block.prenorm = false");
 }
 
-void check_fields(const EncoderClassifierOptions& options) {
-  validate(options.block);
+void check_channels(const SequenceOptions& options) {
   require(options.channels == 1 || options.input == InputKind::series,
           "channels: only input = series has several at each position");
+}
+
+void check_fields(const EncoderClassifierOptions& options) {
+  validate(options.block);
+  check_channels(options);
   check_embedding_norm(options.normalize_embedding, options.block);
 }
 
 void check_fields(const TransformerOptions& options) {
+  check_channels(options);
   require(options.width % options.heads == 0, "heads: a width of ", options.width, " does not divide into ",
           options.heads, " heads");
   require(options.width % 2 == 0 && options.width >= 4,

@@ -1,8 +1,10 @@
 #include "mega/config/signature.h"
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "mega/base/error.h"
@@ -25,13 +27,64 @@ auto statistics(S& signature) {
                     std::pair{"signature.target_deviation", &signature.target_deviation}};
 }
 
+// Names that are not UTF-8, which a path may have, lose the bytes that are not.
+std::string as_text(const auto& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<std::string> read_classes(const nlohmann::json& json, const std::string& where) {
+  require(json.is_array(), where, ": expected a list of names, got ", in_quotes(json.dump()));
+  std::vector<std::string> classes;
+  std::set<std::string> seen;
+  for (const nlohmann::json& name : json) {
+    require(name.is_string(), where, ": expected names, got ", in_quotes(name.dump()));
+    require(seen.insert(name).second, where, ": ", in_quotes(name.get<std::string>()), " is there twice");
+    classes.push_back(name);
+  }
+  return classes;
+}
+
+std::vector<float> read_numbers(const TensorView& tensor, const std::string& where) {
+  require(tensor.dtype == DType::F32, where, ": ", tensor.name, ": expected F32, got ",
+          to_string(tensor.dtype));
+  std::vector<float> values(static_cast<size_t>(tensor.elements()));
+  if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  return values;
+}
+
+// Whether x -> (x - mean) / deviation makes numbers of numbers.
+void check_pair(const std::vector<float>& mean, const std::vector<float>& deviation,
+                const std::string& where) {
+  require(mean.size() == deviation.size(), where, ": mean and deviation differ in size: ", mean.size(),
+          " and ", deviation.size());
+  for (size_t i = 0; i < mean.size(); ++i)
+    require(std::isfinite(mean[i]) && std::isfinite(deviation[i]) && deviation[i] > 0, where, ": a mean of ",
+            mean[i], " and a deviation of ", deviation[i]);
+}
+
+// Throws where the statistics are not those of this input and these outputs.
+void check_statistics(const Signature& signature, const std::string& where) {
+  check_pair(signature.mean, signature.deviation, where);
+  check_pair(signature.target_mean, signature.target_deviation, where);
+  require(signature.classes.empty() || signature.target_mean.empty(), where,
+          ": has classes, and statistics of numbers to predict");
+
+  const Standardize kind = standardization(signature.input);
+  const auto channels = static_cast<size_t>(channels_of(signature.input));
+  const size_t size = signature.mean.size();
+  const bool fits = kind == Standardize::none      ? size == 0
+                    : kind == Standardize::channel ? size == 0 || size == channels
+                                                   : size % channels == 0;
+  require(fits, where, ": a mean of ", size, " numbers does not fit an input of ", channels,
+          " channel(s) with standardize = ", to_string(kind));
+}
+
 }  // namespace
 
 Metadata signature_metadata(const Signature& signature) {
-  return {{kInput, options_to_json(signature.input).dump()},
-          {kData, options_to_json(signature.data).dump()},
-          {kClasses,
-           nlohmann::json(signature.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
+  return {{kInput, as_text(options_to_json(signature.input))},
+          {kData, as_text(options_to_json(signature.data))},
+          {kClasses, as_text(nlohmann::json(signature.classes))}};
 }
 
 std::vector<TensorView> signature_tensors(const Signature& signature) {
@@ -55,20 +108,10 @@ Signature read_signature(const Safetensors& file, const std::string& where) {
   };
   options_from_json(signature.input, json_at(kInput), {where + ": " + kInput, {}, ""});
   options_from_json(signature.data, json_at(kData), {where + ": " + kData, {}, ""});
-  for (const nlohmann::json& name : json_at(kClasses)) {
-    require(name.is_string(), where, ": classes: expected names, got ", name.dump());
-    signature.classes.push_back(name);
-  }
-  for (const auto& [name, values] : statistics(signature)) {
-    const TensorView* tensor = file.find(name);
-    if (tensor == nullptr) continue;
-    require(tensor->dtype == DType::F32, where, ": ", name, ": expected F32, got ", to_string(tensor->dtype));
-    values->resize(static_cast<size_t>(tensor->elements()));
-    std::memcpy(values->data(), tensor->data.data(), tensor->data.size());
-  }
-  require(signature.mean.size() == signature.deviation.size() &&
-              signature.target_mean.size() == signature.target_deviation.size(),
-          where, ": mean and deviation differ in size");
+  signature.classes = read_classes(json_at(kClasses), where + ": " + kClasses);
+  for (const auto& [name, values] : statistics(signature))
+    if (const TensorView* tensor = file.find(name)) *values = read_numbers(*tensor, where);
+  check_statistics(signature, where);
   return signature;
 }
 

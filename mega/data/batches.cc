@@ -79,8 +79,9 @@ std::vector<std::vector<int64_t>> plan_epoch(std::span<const int64_t> lengths, c
 
   const double mean = std::accumulate(lengths.begin(), lengths.end(), 0.0) /
                       static_cast<double>(std::max<size_t>(1, lengths.size()));
-  const double per_batch = options.unit == BatchUnit::examples ? static_cast<double>(options.batch)
-                                                               : static_cast<double>(options.batch) / mean;
+  const double per_batch = options.unit == BatchUnit::examples
+                               ? static_cast<double>(options.batch)
+                               : static_cast<double>(options.batch) / std::max(1.0, mean);
   const auto window = std::max<size_t>(1, static_cast<size_t>(per_batch * kWindow));
   std::vector<std::vector<int64_t>> batches;
   for (size_t begin = 0; begin < order.size(); begin += window) {
@@ -183,10 +184,11 @@ void BatchStream::make(Cursor at) {
 Batch BatchStream::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !ready_.empty(); });
+  // An error stays: nothing comes after it, and who asks again must not wait.
+  if (ready_.front().error) std::rethrow_exception(ready_.front().error);
   Made made = std::move(ready_.front());
   ready_.pop_front();
   changed_.notify_all();
-  if (made.error) std::rethrow_exception(made.error);
   cursor_ = made.after;
   return std::move(made.batch);
 }

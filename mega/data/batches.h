@@ -73,6 +73,7 @@ class BatchStream {
 
   // After the batch that next() gave last.
   Cursor cursor() const { return cursor_; }
+  // Of the first epoch; where batches count tokens, other epochs may have a few more or less.
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
 
  private:

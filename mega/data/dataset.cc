@@ -5,8 +5,10 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "mega/base/error.h"
+#include "mega/base/markup.h"
 #include "mega/base/random.h"
 #include "mega/base/text.h"
 #include "mega/data/readers.h"
@@ -17,8 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 bool any_name(const fs::path& folder, const auto& matches) {
-  if (!fs::is_directory(folder)) return matches(folder.filename().string());
-  for (const auto& entry : fs::directory_iterator(folder))
+  std::error_code unreadable;  // the reader will say so
+  if (!fs::is_directory(folder, unreadable)) return matches(folder.filename().string());
+  for (const auto& entry : fs::directory_iterator(folder, unreadable))
     if (matches(entry.path().filename().string())) return true;
   return false;
 }
@@ -39,6 +42,14 @@ Input input_as(const DatasetRequest& request, DataFormat format) {
   const auto* input = std::get_if<Input>(&request.input.input);
   require(input != nullptr, "data of format ", to_string(format), " needs input.kind = ", Input::kind);
   return *input;
+}
+
+// Layouts of one published data set each go by its names alone.
+void require_usable(const DataOptions& data, DataFormat format) {
+  const bool published = format == DataFormat::listops || format == DataFormat::cifar ||
+                         format == DataFormat::idx || format == DataFormat::pathfinder;
+  require(data.test_pattern.empty() || !published, "data.test_pattern: not for data of format ",
+          to_string(format), "; name the examples to test on with data.test");
 }
 
 Records read_path(const fs::path& path, DataFormat format, const DatasetRequest& request,
@@ -69,10 +80,6 @@ Records read_path(const fs::path& path, DataFormat format, const DatasetRequest&
   fail("data.format: unknown");
 }
 
-uint64_t hash_bytes(uint64_t hash, const void* data, size_t size) {
-  return stream_seed(hash, std::string_view(static_cast<const char*>(data), size));
-}
-
 // Order of records that depends on the seed and on where each stands, not on how they were listed.
 uint64_t shuffle_key(const Record& record, int64_t seed) {
   return stream_seed(static_cast<uint64_t>(seed), record.where);
@@ -85,34 +92,36 @@ void sort_by_key(std::vector<Record*>& records, int64_t seed) {
   });
 }
 
-// Takes `share` of each class of `from` into `to`.
-void divide(std::vector<Record>& records, Split from, Split to, double share, int64_t seed) {
-  std::map<std::string, std::vector<Record*>> by_label;
+// Takes `share` of `from`, and of each of its classes where there are such, into `to`.
+void divide(std::vector<Record>& records, Split from, Split to, double share, int64_t seed,
+            Objective objective) {
+  const bool has_classes = objective == Objective::classification;
+  std::map<std::string, std::vector<Record*>> groups;
   for (Record& record : records)
-    if (record.split == from) by_label[record.label].push_back(&record);
-  // A regression has as many labels as records: then all are one group.
-  if (by_label.size() * 2 > records.size()) {
-    std::vector<Record*> all;
-    for (const auto& [label, group] : by_label) all.insert(all.end(), group.begin(), group.end());
-    by_label = {{"", all}};
-  }
-  for (auto& [label, group] : by_label) {
+    if (record.split == from) groups[has_classes ? record.label : ""].push_back(&record);
+
+  // What is rounded is the sum so far: many classes of a few examples each give their share together.
+  size_t seen = 0, taken = 0;
+  for (auto& [label, group] : groups) {
     sort_by_key(group, seed);
-    const auto count = static_cast<size_t>(std::llround(share * static_cast<double>(group.size())));
-    for (size_t i = 0; i < count && i < group.size(); ++i) group[i]->split = to;
+    seen += group.size();
+    const auto wanted = static_cast<size_t>(std::llround(share * static_cast<double>(seen)));
+    const size_t most = share < 1 ? group.size() - 1 : group.size();  // something of each stays
+    for (size_t i = 0; i < std::min(wanted - taken, most); ++i) group[i]->split = to;
+    taken = wanted;
   }
 }
 
-void divide_all(std::vector<Record>& records, const DataOptions& options) {
+void divide_all(std::vector<Record>& records, const DataOptions& options, Objective objective) {
   const auto has = [&](Split split) {
     return std::any_of(records.begin(), records.end(), [&](const Record& r) { return r.split == split; });
   };
   const bool told = has(Split::train) || has(Split::valid) || has(Split::test);
   for (Record& record : records)
     if (record.split == Split::unknown) record.split = Split::train;
-  if (!told) divide(records, Split::train, Split::test, options.test_share, options.split_seed);
+  if (!told) divide(records, Split::train, Split::test, options.test_share, options.split_seed, objective);
   if (!has(Split::valid) && has(Split::train))
-    divide(records, Split::train, Split::valid, options.valid_share, options.split_seed + 1);
+    divide(records, Split::train, Split::valid, options.valid_share, options.split_seed + 1, objective);
 }
 
 bool is_whole_number(const std::string& text) {
@@ -121,33 +130,45 @@ bool is_whole_number(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// A model file keeps the names of classes, as UTF-8.
+void leave_out_unwritable(std::vector<Record>& records, Problems& problems) {
+  std::erase_if(records, [&](const Record& record) {
+    const bool writable = valid_utf8(record.label) == record.label;
+    if (!writable) problems.add(record.where, "the label " + in_quotes(record.label) + " is not UTF-8");
+    return !writable;
+  });
+}
+
+void require_distinct(const std::vector<std::string>& classes) {
+  std::set<std::string> seen;
+  for (const std::string& name : classes)
+    require(seen.insert(name).second, "data.classes: class ", in_quotes(name), " is named twice");
+}
+
 // Numbers by value, names by their bytes.
 std::vector<std::string> found_classes(const std::vector<Record>& records) {
-  std::map<std::string, int64_t> names;
-  for (const Record& record : records) names[record.label] = 0;
-  std::vector<std::string> classes;
-  for (const auto& [name, unused] : names) classes.push_back(name);
+  std::set<std::string> names;
+  for (const Record& record : records) names.insert(record.label);
+  std::vector<std::string> classes(names.begin(), names.end());
   if (std::all_of(classes.begin(), classes.end(), is_whole_number))
-    std::sort(classes.begin(), classes.end(),
-              [](const std::string& a, const std::string& b) { return std::stoll(a) < std::stoll(b); });
+    std::stable_sort(classes.begin(), classes.end(), [](const std::string& a, const std::string& b) {
+      return std::stoll(a) < std::stoll(b);
+    });
   return classes;
 }
 
 // The numbers of a regression's label; none when it is something else.
 std::vector<float> parse_targets(const std::string& label) {
+  constexpr std::string_view kBetween = " ,;";
   std::vector<float> numbers;
-  const char* at = label.data();
-  const char* const end = at + label.size();
-  while (at != end) {
-    if (*at == ' ' || *at == ',' || *at == ';') {
-      ++at;
-      continue;
-    }
-    float number = 0.0F;
-    const auto [stop, error] = std::from_chars(at, end, number);
-    if (error != std::errc() || !std::isfinite(number)) return {};
-    numbers.push_back(number);
-    at = stop;
+  for (size_t at = label.find_first_not_of(kBetween); at != std::string::npos;) {
+    const size_t end = std::min(label.find_first_of(kBetween, at), label.size());
+    double number = 0.0;
+    const auto [stop, error] = std::from_chars(label.data() + at, label.data() + end, number);
+    const auto target = static_cast<float>(number);
+    if (error != std::errc() || stop != label.data() + end || !std::isfinite(target)) return {};
+    numbers.push_back(target);
+    at = label.find_first_not_of(kBetween, end);
   }
   return numbers;
 }
@@ -192,24 +213,21 @@ class Labeller {
 
 std::string checksum(const std::vector<Record>& records) {
   uint64_t sum = 0;  // a sum does not depend on the order
-  for (const Record& record : records) {
-    uint64_t hash = hash_bytes(0, record.bytes.data(), record.bytes.size());
-    hash = hash_bytes(hash, record.second.data(), record.second.size());
-    hash = hash_bytes(hash, record.values.data(), record.values.size() * sizeof(float));
-    sum += hash_bytes(hash, record.label.data(), record.label.size());
-  }
+  for (const Record& record : records) sum += stream_seed(content_hash(record), record.label);
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
   return text;
 }
 
-// A random choice of at most `limit` of each split.
-void apply_limit(std::vector<Record>& records, int64_t limit, int64_t seed) {
-  if (limit <= 0) return;
+// A random choice of as many of each split as the options allow.
+void apply_limits(std::vector<Record>& records, const DataOptions& options) {
   std::map<Split, std::vector<Record*>> parts;
   for (Record& record : records) parts[record.split].push_back(&record);
   for (auto& [split, part] : parts) {
-    sort_by_key(part, seed + 2);
+    int64_t limit = options.limit;
+    if (split != Split::train && options.evaluation_limit > 0) limit = options.evaluation_limit;
+    if (limit <= 0) continue;
+    sort_by_key(part, options.split_seed + 2);
     for (size_t i = static_cast<size_t>(limit); i < part.size(); ++i) part[i]->split = Split::unknown;
   }
   std::erase_if(records, [](const Record& record) { return record.split == Split::unknown; });
@@ -253,10 +271,13 @@ Dataset load_dataset(const DatasetRequest& request) {
   const DataOptions& data = request.data;
   require(!data.path.empty(),
           "no data: name a file or folder with --data PATH, or make some with `mega data make`");
+  std::error_code none;
   for (const std::string& path : {data.path, data.valid, data.test})
-    require(path.empty() || path == "-" || fs::exists(path), path, ": no such file or folder");
+    require(path.empty() || path == "-" || fs::exists(path, none), path, ": no such file or folder");
+  require_distinct(data.classes);
 
   const DataFormat format = find_format(request);
+  require_usable(data, format);
   Problems problems(data.skip_broken);
   Records records = read_path(data.path, format, request, problems);
   const auto add = [&](const std::string& path, Split split) {
@@ -275,21 +296,21 @@ Dataset load_dataset(const DatasetRequest& request) {
     std::erase_if(records, [&](const Record& record) {
       return std::find(data.classes.begin(), data.classes.end(), record.label) == data.classes.end();
     });
+  if (request.objective == Objective::classification) leave_out_unwritable(records, problems);
   require(!records.empty(), data.path, ": no examples",
           problems.count() > 0 ? "; " + problems.first().front().where + ": " + problems.first().front().what
                                : "");
 
-  divide_all(records, data);
-  apply_limit(records, data.limit, data.split_seed);
-
   Dataset dataset;
-  dataset.checksum = checksum(records);
   if (request.objective == Objective::classification) {
     dataset.classes = !request.classes.empty() ? request.classes
                       : !data.classes.empty()  ? data.classes
                                                : found_classes(records);
     dataset.outputs = static_cast<int64_t>(dataset.classes.size());
   }
+  divide_all(records, data, request.objective);
+  apply_limits(records, data);
+  dataset.checksum = checksum(records);
   Labeller labeller(dataset, request.objective, problems);
   for (Record& record : records) labeller.add(part_of(dataset, record.split), std::move(record));
   dataset.problems = problems.count();

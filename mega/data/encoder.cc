@@ -12,17 +12,6 @@ namespace {
 // What stays of a real sequence of `length` positions.
 int64_t cut(int64_t length, int64_t most) { return most > 0 ? std::min(length, most) : length; }
 
-Standardize standardization(const InputOptions& input) {
-  if (const auto* audio = std::get_if<AudioInput>(&input.input)) return audio->standardize;
-  if (const auto* series = std::get_if<SeriesInput>(&input.input)) return series->standardize;
-  return Standardize::none;
-}
-
-int64_t channels_of(const InputOptions& input) {
-  const auto* series = std::get_if<SeriesInput>(&input.input);
-  return series != nullptr ? series->channels : 1;
-}
-
 int64_t max_length(const InputOptions& input) {
   if (const auto* audio = std::get_if<AudioInput>(&input.input)) return audio->length;
   if (const auto* series = std::get_if<SeriesInput>(&input.input)) return series->max_length;
@@ -44,6 +33,8 @@ Sequence Encoder::encode(const Record& record, int document) const {
     return sequence;
   }
   if (const auto* image = std::get_if<ImageInput>(&signature_.input.input)) {
+    require(static_cast<int64_t>(record.bytes.size()) == image->height * image->width, record.where, ": ",
+            record.bytes.size(), " pixels where the input is ", image->height, " by ", image->width);
     sequence.values.reserve(record.bytes.size());
     for (const char byte : record.bytes) {
       const double grey = static_cast<double>(static_cast<unsigned char>(byte)) / 255.0;
@@ -52,6 +43,8 @@ Sequence Encoder::encode(const Record& record, int document) const {
     sequence.length = static_cast<int64_t>(sequence.values.size());
     return sequence;
   }
+  require(static_cast<int64_t>(record.values.size()) % channels() == 0, record.where, ": ",
+          record.values.size(), " numbers do not divide into positions of ", channels(), " channels");
   sequence.length = length(record);
   sequence.values =
       standardize(std::span(record.values).first(static_cast<size_t>(sequence.length * channels())));
@@ -85,30 +78,32 @@ void fit_statistics(Signature& signature, std::span<const Record> records) {
   const Standardize kind = standardization(signature.input);
   if (kind == Standardize::none || records.empty()) return;
 
-  const int64_t channels = channels_of(signature.input);
-  int64_t positions = 1;
+  const int64_t channels = channels_of(signature.input), most = max_length(signature.input);
+  const auto read_size = [&](const Record& record) {
+    return static_cast<size_t>(cut(static_cast<int64_t>(record.values.size()) / channels, most) * channels);
+  };
+  auto size = static_cast<size_t>(channels);
   if (kind == Standardize::position)
+    for (const Record& record : records) size = std::max(size, read_size(record));
+  // Calls f with each number that is read and the statistic it belongs to.
+  const auto for_each = [&](const auto& f) {
     for (const Record& record : records)
-      positions = std::max(
-          positions, cut(static_cast<int64_t>(record.values.size()) / channels, max_length(signature.input)));
-  const auto size = static_cast<size_t>(positions * channels);
-  std::vector<double> sums(size), squares(size), counts(size);
-  for (const Record& record : records) {
-    const int64_t length =
-        cut(static_cast<int64_t>(record.values.size()) / channels, max_length(signature.input));
-    for (int64_t i = 0; i < length * channels; ++i) {
-      const auto s = static_cast<size_t>(kind == Standardize::position ? i : i % channels);
-      const double x = static_cast<double>(record.values[static_cast<size_t>(i)]);
-      sums[s] += x;
-      squares[s] += x * x;
-      counts[s] += 1.0;
-    }
-  }
+      for (size_t i = 0, end = read_size(record); i < end; ++i)
+        f(i % size, static_cast<double>(record.values[i]));
+  };
+
+  std::vector<double> counts(size), means(size), squares(size);
+  for_each([&](size_t s, double x) {
+    counts[s] += 1.0;
+    means[s] += x;
+  });
+  for (size_t s = 0; s < size; ++s) means[s] /= std::max(1.0, counts[s]);
+  // A second pass: the difference of large sums would lose the deviation of numbers far from zero.
+  for_each([&](size_t s, double x) { squares[s] += (x - means[s]) * (x - means[s]); });
   for (size_t s = 0; s < size; ++s) {
-    const double n = std::max(1.0, counts[s]), mean = sums[s] / n;
-    const double variance = std::max(0.0, squares[s] / n - mean * mean);
-    signature.mean.push_back(static_cast<float>(mean));
-    signature.deviation.push_back(static_cast<float>(std::sqrt(variance) + 1e-5));  // as released
+    const double deviation = std::sqrt(squares[s] / std::max(1.0, counts[s]));
+    signature.mean.push_back(static_cast<float>(means[s]));
+    signature.deviation.push_back(static_cast<float>(deviation + 1e-5));  // as released
   }
 }
 

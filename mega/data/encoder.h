@@ -29,6 +29,7 @@ class Encoder {
   int64_t length(const Record& record, int document = 0) const;
 
   int64_t channels() const;
+  int32_t cls() const { return cls_; }
   const Signature& signature() const { return signature_; }
 
  private:

@@ -139,7 +139,8 @@ void write_listops(const std::filesystem::path& folder, const ListOpsOptions& op
     for (int64_t i = 0; i < count; ++i) {
       const ListOpsExample example = next_new();
       file.write(example.source + '\t' + std::to_string(example.value) + "\r\n");
-      if (progress) progress(++done);
+      ++done;
+      if (progress) progress(done);
     }
   }
   for (const auto& file : files) file->commit();

@@ -48,18 +48,18 @@ class Picture {
 
   // The darkest pixel becomes 0 and the brightest 255.
   GreyImage scaled() const {
-    const auto [least, most] = std::minmax_element(light_.begin(), light_.end());
-    const double scale = 255 / (*most - *least);
+    const double least = *std::min_element(light_.begin(), light_.end());
+    const double scale = 255 / (*std::max_element(light_.begin(), light_.end()) - least);
     GreyImage image(size_, size_);
     std::transform(light_.begin(), light_.end(), image.pixels.begin(),
-                   [&](double light) { return static_cast<uint8_t>((light - *least) * scale + 0.5); });
+                   [&](double light) { return static_cast<uint8_t>((light - least) * scale + 0.5); });
     return image;
   }
 
  private:
   // Single precision, as published: many pixels are half way between two greys.
   void brighten(size_t pixel, double light) {
-    light_[pixel] = std::max<double>(light_[pixel], static_cast<float>(light));
+    light_[pixel] = std::max(light_[pixel], static_cast<double>(static_cast<float>(light)));
   }
 
   int64_t size_;

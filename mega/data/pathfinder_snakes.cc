@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <set>
+#include <utility>
 
 namespace mega::data {
 namespace {
@@ -53,19 +54,20 @@ std::vector<Point> free_places(const GreyImage& occupied, const Dash& dash) {
   std::vector<uint8_t> taken(occupied.pixels.size());
   std::transform(occupied.pixels.begin(), occupied.pixels.end(), taken.begin(),
                  [](uint8_t there) { return there >= kOccupied; });
+  std::fill_n(taken.begin(), width, uint8_t{1});
+  std::fill_n(taken.end() - width, width, uint8_t{1});
   for (int64_t y = 0; y < height; ++y) {
-    for (int64_t x = 0; x < width; x += y == 0 || y == height - 1 ? 1 : std::max<int64_t>(1, width - 1)) {
-      taken[static_cast<size_t>(y * width + x)] = 1;
-    }
+    taken[static_cast<size_t>(y * width)] = taken[static_cast<size_t>(y * width + width - 1)] = 1;
   }
   // The union of shifted copies, row by row.
   std::vector<uint8_t> blocked(taken.size());
   for (const Point& p : dash.footprint) {
     const int64_t first = std::max<int64_t>(0, -p.x), end = std::min(width, width - p.x);
     for (int64_t y = std::max<int64_t>(0, -p.y); y < std::min(height, height - p.y); ++y) {
-      uint8_t* into = &blocked[static_cast<size_t>(y * width)];
-      const uint8_t* from = &taken[static_cast<size_t>((y + p.y) * width)] + p.x;
-      for (int64_t x = first; x < end; ++x) into[x] |= from[x];
+      const int64_t into = y * width, from = (y + p.y) * width + p.x;
+      for (int64_t x = first; x < end; ++x) {
+        blocked[static_cast<size_t>(into + x)] |= taken[static_cast<size_t>(from + x)];
+      }
     }
   }
   std::vector<Point> places;

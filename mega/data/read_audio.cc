@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <system_error>
 
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
@@ -23,7 +24,8 @@ bool is_beside_the_classes(const LabelledFile& file) {
 
 std::set<std::string> lines_of(const fs::path& path) {
   std::set<std::string> all;
-  if (!fs::exists(path)) return all;
+  std::error_code none;
+  if (!fs::exists(path, none)) return all;
   LineReader lines(path, size_t{1} << 16);
   for (std::string line; lines.next(line);) all.insert(std::string(trim(line)));
   return all;

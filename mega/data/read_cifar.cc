@@ -1,4 +1,5 @@
 #include <array>
+#include <system_error>
 
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
@@ -31,7 +32,8 @@ Split cifar_split(const fs::path& relative) {
 std::vector<std::string> class_names(const fs::path& folder) {
   std::vector<std::string> names;
   const fs::path path = folder / "batches.meta.txt";
-  if (fs::exists(path)) {
+  std::error_code none;
+  if (fs::exists(path, none)) {
     LineReader lines(path, size_t{1} << 16);
     for (std::string line; lines.next(line);) {
       if (!trim(line).empty()) names.emplace_back(trim(line));
@@ -87,7 +89,8 @@ void read_file(const fs::path& path, const fs::path& relative, const ImageInput&
 
 Records read_cifar(const fs::path& path, const DataOptions&, const ImageInput& input, Problems& problems) {
   Records records;
-  if (!fs::is_directory(path)) {
+  std::error_code none;
+  if (!fs::is_directory(path, none)) {
     read_file(path, path.filename(), input, records, problems);
     return records;
   }

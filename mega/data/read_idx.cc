@@ -1,6 +1,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "mega/base/error.h"
@@ -108,7 +109,8 @@ void read_pair(const fs::path& path, const fs::path& relative, const ImageInput&
 
 Records read_idx(const fs::path& path, const DataOptions&, const ImageInput& input, Problems& problems) {
   Records records;
-  if (!fs::is_directory(path)) {
+  std::error_code none;
+  if (!fs::is_directory(path, none)) {
     read_pair(path, path.filename(), input, records, problems);
     return records;
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string_view>
+#include <system_error>
 
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
@@ -64,8 +65,9 @@ void read_file(const fs::path& path, const fs::path& relative, const DataOptions
 
 Records read_listops(const fs::path& path, const DataOptions& options, Problems& problems) {
   Records records;
-  if (!fs::is_directory(path)) {
-    read_file(path, path.filename(), options, records, problems);
+  std::error_code none;
+  if (!fs::is_directory(path, none)) {
+    read_file(path, path == "-" ? "standard input" : path.filename(), options, records, problems);
     return records;
   }
   const std::vector<fs::path> files = list_files(path, {".tsv"});

@@ -84,7 +84,7 @@ Records read_pathfinder(const fs::path& path, const DataOptions&, const ImageInp
     while (lines.next(line)) {
       const std::string where = name + ":" + std::to_string(lines.number());
       // NumPy's own format begins so; Long Range Arena has text in files of that name.
-      require(!line.starts_with("\\x93NUMPY"), where,
+      require(!line.starts_with("\x93NUMPY"), where,
               ": a NumPy array; expected lines of text as published by "
               "Long Range Arena");
       if (!trim(line).empty()) read_line(line, data, root, where, input, records, problems);

@@ -18,6 +18,9 @@ struct Record {
   std::string where;  // path within the data, with the line where there are lines: "train.tsv:17"
 };
 
+// Of what a model reads: the same for the same example, whatever its label and place.
+uint64_t content_hash(const Record& record);
+
 // What was wrong with which line or file.
 struct Problem {
   std::string where, what;

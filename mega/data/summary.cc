@@ -1,20 +1,12 @@
 #include "mega/data/summary.h"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_set>
 
-#include "mega/base/random.h"
 #include "mega/data/batches.h"
 
 namespace mega::data {
 namespace {
-
-uint64_t content_hash(const Record& record) {
-  const uint64_t texts = stream_seed(stream_seed(1, record.bytes), record.second);
-  const auto* values = reinterpret_cast<const char*>(record.values.data());
-  return stream_seed(texts, std::string_view(values, record.values.size() * sizeof(float)));
-}
 
 // The same input without a limit on its length.
 Signature unlimited(Signature signature) {
@@ -33,7 +25,8 @@ PartSummary summarize(const Part& part, const Encoder& encoder, int documents, i
   if (part.records.empty()) return summary;
 
   std::vector<int64_t> lengths = lengths_of(part, encoder, documents);
-  const std::vector<int64_t> whole = lengths_of(part, Encoder(unlimited(encoder.signature())), documents);
+  const Encoder uncut(unlimited(encoder.signature()), encoder.cls());
+  const std::vector<int64_t> whole = lengths_of(part, uncut, documents);
   for (size_t i = 0; i < lengths.size(); ++i) summary.cut += whole[i] > lengths[i] ? 1 : 0;
   std::sort(lengths.begin(), lengths.end());
   const auto quantile = [&](double share) {

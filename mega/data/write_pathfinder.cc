@@ -61,7 +61,8 @@ void write_pathfinder(const fs::path& folder, const PathfinderOptions& options, 
       metadata += metadata_line(options, example, batch, i);
       const std::lock_guard lock(mutex);
       if (error) return;
-      if (progress) progress(++done);
+      ++done;
+      if (progress) progress(done);
     }
     write_file(folder / "metadata" / (std::to_string(batch) + ".npy"), metadata);
   };

@@ -164,7 +164,8 @@ RunResult run(const RunRequest& request) {
   settings.report.command = request.command;
   settings.report.started = now();
   settings.report.summary = {{"parameters", with_thousands(result.parameters)},
-                             {"data", describe(dataset, encoder, documents)}};
+                             {"training examples", with_thousands(dataset.train.size())},
+                             {"longest", with_thousands(largest.length)}};
   for (const OptionRow& row : option_rows(recipe))
     settings.report.configuration.emplace_back(row.key, row.value);
   Trainer trainer(task, recipe.train, settings);

@@ -8,6 +8,7 @@
 #include "mega/base/file.h"
 #include "mega/base/random.h"
 #include "mega/base/text.h"
+#include "mega/models/decay_spectrum.h"
 #include "mega/ops/runtime.h"
 #include "mega/ops/watch.h"
 #include "mega/train/saved_model.h"
@@ -43,23 +44,6 @@ std::string scores_text(const Scores& scores) {
 }
 
 }  // namespace
-
-std::vector<std::vector<double>> decay_spectrum(const torch::nn::Module& model) {
-  const torch::NoGradGuard guard;
-  std::vector<std::vector<double>> layers;
-  const auto parameters = model.named_parameters();
-  for (const auto& item : parameters) {
-    constexpr std::string_view kEnd = ".move.delta";
-    if (!item.key().ends_with(kEnd)) continue;
-    const std::string prefix = item.key().substr(0, item.key().size() - std::string_view("delta").size());
-    const Tensor* alpha = parameters.find(prefix + "alpha");
-    Tensor damping = item.value().detach().cpu().to(torch::kFloat64).sigmoid();
-    if (alpha != nullptr) damping = damping * alpha->detach().cpu().to(torch::kFloat64).sigmoid();
-    const Tensor half_life = (std::log(0.5) / torch::log1p(-damping)).flatten().contiguous();
-    layers.emplace_back(half_life.data_ptr<double>(), half_life.data_ptr<double>() + half_life.numel());
-  }
-  return layers;
-}
 
 Trainer::Trainer(Task& task, const TrainOptions& options, RunSettings settings)
     : task_(task),
@@ -316,7 +300,7 @@ void Trainer::write_report(const Report* test) {
     report.summary.push_back(
         {"best valid " + figure.name, figure_text(figure).substr(figure.name.size() + 1)});
   report.notes = log_->notes();
-  report.decay = decay_spectrum(task_.model());
+  report.decay = models::decay_spectrum(task_.model());
   const auto add = [&](const char* title, std::vector<std::pair<std::string, std::string>> curves,
                        bool log_scale) {
     LineChart chart{title, "update", "", {}, log_scale};

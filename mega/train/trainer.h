@@ -85,7 +85,4 @@ class Trainer {
   double last_evaluation_seconds_ = 0.0, last_checkpoint_seconds_ = 0.0;
 };
 
-// Half lives in positions of every EMA component, layer by layer: how far back each looks.
-std::vector<std::vector<double>> decay_spectrum(const torch::nn::Module& model);
-
 }  // namespace mega::train

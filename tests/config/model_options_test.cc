@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "mega/base/options_io.h"
-#include "mega/config/train_options.h"
 #include "tests/base/helpers.h"
 
 namespace mega {
@@ -13,7 +12,7 @@ using testing::contains;
 using testing::error_of;
 
 TEST(ModelOptions, EachKindIsValidByDefaultAndRoundTrips) {
-  for (const char* kind : {"classifier", "matcher", "language", "translator", "image"}) {
+  for (const char* kind : {"classifier", "matcher", "transformer", "language", "translator", "image"}) {
     ModelOptions options;
     set_option(options, std::string("kind=") + kind);
     EXPECT_NO_THROW(validate(options)) << kind;
@@ -75,17 +74,18 @@ TEST(ModelOptions, TheDecoderSeesOnlyThePast) {
   EXPECT_NO_THROW(validate(block));
 }
 
-TEST(TrainOptions, FieldsFitEachOther) {
-  TrainOptions options;
-  EXPECT_NO_THROW(validate(options));
-  options.warmup = options.updates + 1;
-  EXPECT_PRED2(contains, error_of([&] { validate(options); }), "do not fit into 10000 updates");
-  options = {};
-  options.final_learning_rate = 1;
-  EXPECT_PRED2(contains, error_of([&] { validate(options); }), "is above learning_rate");
-  options = {};
-  options.beta2 = 1;
-  EXPECT_PRED2(contains, error_of([&] { validate(options); }), "below 1");
+TEST(ModelOptions, OnlySeriesHaveChannels) {
+  for (const char* kind : {"classifier", "matcher", "transformer"}) {
+    ModelOptions options;
+    set_option(options, std::string("kind=") + kind);
+    sequence_options(options)->channels = 2;
+    for (const InputKind input : {InputKind::tokens, InputKind::pixels, InputKind::samples}) {
+      sequence_options(options)->input = input;
+      EXPECT_PRED2(contains, error_of([&] { validate(options); }), "model: channels: only input = series");
+    }
+    sequence_options(options)->input = InputKind::series;
+    EXPECT_NO_THROW(validate(options)) << kind;
+  }
 }
 
 }  // namespace

@@ -144,8 +144,12 @@ TEST(Pathfinder, APictureDependsOnSeedAndNumberAlone) {
   EXPECT_EQ(one.next().image.pixels, third.pixels);
   EXPECT_NE(two.example(4).image.pixels, third.pixels);
   EXPECT_NE(PathfinderGenerator(pathfinder_options(32), 8).example(3).image.pixels, third.pixels);
-  const std::string bytes(third.pixels.begin(), third.pixels.end());
-  EXPECT_EQ(stream_seed(0, bytes), 18141008477826877615U);
+  std::string bytes;
+  for (int i = 0; i < 8; ++i) {
+    const GreyImage image = two.example(i).image;
+    bytes.append(image.pixels.begin(), image.pixels.end());
+  }
+  EXPECT_EQ(stream_seed(0, bytes), 4809970059072185790U);
 }
 
 TEST(Pathfinder, MarkersAreTheBrightestWithoutDistractors) {

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# The table of docs/results.md: Mega and the Transformer of as many parameters, side by side on one core each, for the
+# same time. Runs that are finished are not repeated; interrupted ones go on.
+#
+#   bench/results.sh [--time 10m] [--out runs/results] [--data FOLDER] [TASK...]
+#
+# FOLDER holds what the tasks read: imdb/, mnist/, fsdd/recordings/ (see docs/results.md); ListOps and Pathfinder are
+# made. A task whose data is not there is left out.
+set -euo pipefail
+
+time=10m out=runs/results data=data mega=build/mega tasks=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --time) time=$2 && shift ;;
+    --out) out=$2 && shift ;;
+    --data) data=$2 && shift ;;
+    --mega) mega=$2 && shift ;;
+    --help | -h)
+      sed -n '2,9s/^# \{0,1\}//p' "$0"
+      exit
+      ;;
+    -*)
+      echo "unknown option: $1" >&2
+      exit 2
+      ;;
+    *) tasks+=("$1") ;;
+  esac
+  shift
+done
+[ ${#tasks[@]} -gt 0 ] || tasks=(listops-short listops-long imdb mnist digits pathfinder)
+mkdir -p "$out"
+export OMP_WAIT_POLICY=passive
+
+# pair TASK PRESET DATA [OPTION...]: both models at once, each on a core of its own.
+pair() {
+  local task=$1 preset=$2 path=$3 model options=()
+  shift 3
+  if [ ! -e "$path" ]; then
+    echo "$task: no $path, left out" >&2
+    return
+  fi
+  for model in mega transformer; do
+    local run=$out/$task-$model resume=()
+    if [ -e "$run/result.json" ]; then continue; fi
+    if [ -e "$run/recipe.json" ]; then resume=(--resume); fi
+    options=("$@")
+    if [ $model = transformer ]; then options+=(--set model.kind=transformer); fi
+    "$mega" train "$preset" --data "$path" --out "$run" --time "$time" --threads 1 "${options[@]}" "${resume[@]}" \
+      >"$run.log" 2>&1 &
+  done
+  wait
+  for model in mega transformer; do
+    printf '%-14s %-12s %s\n' "$task" $model "$(grep '^test ' "$out/$task-$model.log" | head -1)"
+  done
+}
+
+make_once() {
+  local folder=$1
+  shift
+  [ -e "$folder" ] || "$mega" data make "$@" --out "$folder"
+}
+
+for task in "${tasks[@]}"; do
+  case $task in
+    listops-short)
+      make_once "$out/data/listops-short" listops --train 96000 --valid 2000 --test 2000 \
+        --min-length 10 --max-length 100 --depth 6 --arguments 5
+      pair $task listops-small "$out/data/listops-short"
+      ;;
+    listops-long)
+      make_once "$out/data/listops-long" listops
+      pair $task listops-small "$out/data/listops-long" --set input.max_length=2002
+      ;;
+    imdb) pair $task text-small "$data/imdb" ;;
+    mnist) pair $task image-small "$data/mnist" ;;
+    digits)
+      pair $task audio-small "$data/fsdd/recordings" --set 'data.label_pattern=([0-9])_' \
+        --set 'data.test_pattern=_[0-4]\.wav$'
+      ;;
+    pathfinder)
+      make_once "$out/data/pathfinder" pathfinder --count 100000 --contour-length 6
+      pair $task pathfinder-small "$out/data/pathfinder"
+      ;;
+    *)
+      echo "no task $task" >&2
+      exit 2
+      ;;
+  esac
+done

@@ -1,0 +1,46 @@
+// Any bytes as a picture, as sound and as an array: of the size that was asked for, or there is an Error.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "mega/base/error.h"
+#include "mega/data/npy.h"
+#include "mega/data/readers.h"
+#include "tests/fuzz/scratch_file.h"
+
+namespace {
+
+using namespace mega;
+
+void check(bool ok) {
+  if (!ok) std::abort();
+}
+
+template <class Action>
+void unless_error(const Action& action) {
+  try {
+    action();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  static const testing::ScratchFile file("");
+  const auto& path = file.write({bytes, size});
+  unless_error([&] { check(data::read_image(path, ImageInput{4, 5, 0.5, 0.5}).bytes.size() == 20); });
+  unless_error([&] {
+    const data::Record sound = data::read_sound(path, AudioInput{8000, 64, Standardize::none});
+    check(sound.values.size() == 64);
+    for (const float sample : sound.values) check(std::isfinite(sample));
+  });
+  unless_error([&] {
+    const data::NpyArray array(path);
+    double sum = 0.0;
+    for (int64_t i = 0; i < array.size(); ++i) sum += array[i];  // every element is inside the file
+    static_cast<void>(sum);
+  });
+  return 0;
+}

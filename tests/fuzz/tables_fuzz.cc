@@ -1,0 +1,54 @@
+// Any bytes as a table: every row is a whole example, or a problem that is counted, or there is an Error. The
+// first byte chooses the kind of table.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "mega/base/error.h"
+#include "mega/data/readers.h"
+#include "tests/fuzz/scratch_file.h"
+
+namespace {
+
+using namespace mega;
+
+void check(bool ok) {
+  if (!ok) std::abort();
+}
+
+// Calls `read` with options that leave out what is broken, and checks the records.
+template <class Read, class IsWhole>
+void check_records(const Read& read, const IsWhole& is_whole) {
+  data::Problems problems(true);
+  try {
+    for (const data::Record& record : read(problems)) {
+      check(!record.label.empty() && !record.where.empty());
+      check(is_whole(record));
+    }
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  static const std::array<testing::ScratchFile, 4> files = {
+      testing::ScratchFile(".csv"), testing::ScratchFile(".tsv"), testing::ScratchFile(".jsonl"),
+      testing::ScratchFile("")};
+  if (size == 0) return 0;
+  const auto& path = files[bytes[0] % files.size()].write({bytes + 1, size - 1});
+
+  DataOptions options;
+  options.skip_broken = true;
+  options.header = static_cast<Header>(bytes[0] / files.size() % 3);
+  const SeriesInput series{2, 0, Standardize::none};
+  check_records([&](auto& problems) { return data::read_text(path, options, problems); },
+                [](const data::Record& record) { return !record.bytes.empty(); });
+  check_records([&](auto& problems) { return data::read_pairs(path, options, problems); },
+                [](const data::Record& record) { return !record.bytes.empty() && !record.second.empty(); });
+  check_records(
+      [&](auto& problems) { return data::read_series(path, options, series, problems); },
+      [](const data::Record& record) { return !record.values.empty() && record.values.size() % 2 == 0; });
+  return 0;
+}
