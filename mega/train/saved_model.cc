@@ -45,9 +45,6 @@ void require_consistent(const SequenceOptions& options, const Signature& signatu
   require(static_cast<int64_t>(outputs) == options.classes && signature.classes.empty() == regression,
           "the model has ", options.classes, " outputs, and the file has ",
           regression ? "mean and deviation of " : "names for ", outputs);
-  const auto* series = std::get_if<SeriesInput>(&signature.input.input);
-  require(signature.mean.size() % static_cast<size_t>(series != nullptr ? series->channels : 1) == 0,
-          "mean and deviation are not those of its channels");
 }
 
 }  // namespace

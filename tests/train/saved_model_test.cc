@@ -107,7 +107,8 @@ TEST(SavedModel, OptionsLargerThanTheFileAreRefused) {
   }
   Parts classes;
   std::get<ClassifierOptions>(classes.options.model).classes = 1 << 19;
-  classes.signature.classes.assign(1 << 19, "x");
+  classes.signature.classes.clear();
+  for (int i = 0; i < 1 << 19; ++i) classes.signature.classes.push_back(std::to_string(i));
   EXPECT_PRED2(contains, classes.error(), "more weights than");
   Parts transformer;
   TransformerOptions wide;
@@ -135,7 +136,7 @@ TEST(SavedModel, ASignatureOfAnotherModelIsRefused) {
   EXPECT_PRED2(contains, channels.error(), "model.channels = 1");
   std::get<ClassifierOptions>(channels.options.model).channels = 3;
   channels.signature.mean = channels.signature.deviation = {1.0F, 2.0F};
-  EXPECT_PRED2(contains, channels.error(), "not those of its channels");
+  EXPECT_PRED2(contains, channels.error(), "does not fit an input of 3 channel(s)");
   Parts vocabulary;
   std::get<ClassifierOptions>(vocabulary.options.model).vocabulary = 100;
   EXPECT_PRED2(contains, vocabulary.error(), "model.vocabulary = 100 is too small");
