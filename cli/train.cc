@@ -28,6 +28,8 @@ struct TrainCommand {
 
 // "1..5" or "1,2,7".
 std::vector<int64_t> parse_seeds(const std::string& text) {
+  require(text.find_first_not_of("0123456789.,") == std::string::npos,
+          "--seeds: expected 1..5 or 1,2,7, got ", in_quotes(text));
   std::vector<int64_t> seeds;
   try {
     if (const size_t dots = text.find(".."); dots != std::string::npos) {
@@ -67,6 +69,7 @@ Recipe TrainCommand::load() const {
     loaded = resume && train::holds_a_run(out) ? train::load_run_recipe(out) : load_recipe(recipe);
   }
   if (!data.empty()) loaded.data.path = data;
+  if (!init.empty()) loaded.train.init = init;
   for (const std::string& assignment : changes) change(loaded, assignment);
   return loaded;
 }
@@ -79,7 +82,6 @@ train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesyst
   request.folder = folder;
   request.resume = resume;
   request.estimate_only = estimate;
-  request.init = init;
   request.device = device;
   request.seconds = parse_period(time).count;
   request.command = command;
@@ -141,7 +143,8 @@ void add_train(CLI::App& app, const std::string& typed) {
   sub->add_option("--out", command->out, "run directory (default: runs/RECIPE)");
   sub->add_option("--set", command->changes, "key=value of any option; `--options` lists them")
       ->allow_extra_args(false);
-  sub->add_option("--init", command->init, "model file to start from; weights that do not fit are named");
+  sub->add_option("--init", command->init,
+                  "model file to start from (train.init); weights that do not fit are named");
   sub->add_option("--time", command->time,
                   "train for about this long (10m, 1h): measures an update, sets train.updates");
   sub->add_option("--seeds", command->seeds,

@@ -58,6 +58,7 @@ inline constexpr Range kUpdates{0, 1e12};
 // AdamW with decoupled weight decay on every parameter, as released.
 struct TrainOptions {
   int64_t seed = 1;
+  std::string init;
   double learning_rate = 1e-3;
   double initial_learning_rate = 1e-7;
   double final_learning_rate = 0.0;
@@ -85,6 +86,7 @@ struct TrainOptions {
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
     v.field("seed", self.seed, "of all random numbers; the same seed gives the same bits", Range{0, 1e15});
+    v.field("init", self.init, "model file to start from; weights that do not fit are named, and fresh");
     v.field("learning_rate", self.learning_rate, "the highest learning rate, reached after the warm-up",
             kLearningRate);
     v.field("initial_learning_rate", self.initial_learning_rate, "learning rate of the first update",

@@ -13,16 +13,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
-void DropRows(const Dropout& dropout, const float* x, float* y, int64_t begin, int64_t end, int64_t columns) {
-  const Floats d;
-  for (int64_t row = begin; row < end; ++row) {
-    const DropoutRow<Floats> mask(d, dropout, static_cast<uint64_t>(row));
-    ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-      view.Store(hn::Mul(view.Load(x + row * columns + c), mask.Factor(d, c)), y + row * columns + c);
-    });
-  }
-}
-
 void MaskRows(const Dropout& dropout, float* mask_out, int64_t begin, int64_t end, int64_t columns) {
   const Floats d;
   for (int64_t row = begin; row < end; ++row) {
@@ -38,13 +28,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-HWY_EXPORT(DropRows);
 HWY_EXPORT(MaskRows);
-
-void dropout_rows(const Dropout& dropout, const float* x, float* y, int64_t begin, int64_t end,
-                  int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(DropRows)(dropout, x, y, begin, end, columns);
-}
 
 void dropout_mask_rows(const Dropout& dropout, float* mask, int64_t begin, int64_t end, int64_t columns) {
   HWY_DYNAMIC_DISPATCH(MaskRows)(dropout, mask, begin, end, columns);

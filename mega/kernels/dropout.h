@@ -23,11 +23,7 @@ inline uint32_t dropout_row_key(const Dropout& dropout, uint64_t row) {
   return static_cast<uint32_t>((x ^ (x >> 31)) >> 32);
 }
 
-// y = x * mask / (1 - rate) for rows [begin, end) of a (rows, columns) matrix; y may be x.
-void dropout_rows(const Dropout& dropout, const float* x, float* y, int64_t begin, int64_t end,
-                  int64_t columns);
-
-// The mask itself, already divided by (1 - rate).
+// The mask of rows [begin, end) of a (rows, columns) matrix, already divided by (1 - rate).
 void dropout_mask_rows(const Dropout& dropout, float* mask, int64_t begin, int64_t end, int64_t columns);
 
 }  // namespace mega::kernels

@@ -8,6 +8,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/file.h"
+#include "mega/base/folder_lock.h"
 #include "mega/base/json.h"
 #include "mega/base/options_io.h"
 #include "mega/base/table.h"
@@ -15,6 +16,7 @@
 #include "mega/models/model.h"
 #include "mega/ops/runtime.h"
 #include "mega/peers/factory.h"
+#include "mega/train/checkpoint.h"
 #include "mega/train/estimate.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/sequence_task.h"
@@ -67,6 +69,17 @@ void start_from(models::SequenceModel& model, const std::string& path) {
   require(fresh.size() < weights_of(model).size(), path,
           ": no weight of this model has the name and shape of one there");
   say("started from " + path + (fresh.empty() ? "" : "; initialised anew: " + join(fresh, ", ")));
+}
+
+// A run goes on with the examples it began with: others would make it neither the old run nor a new one.
+void require_same_data(const fs::path& folder, const data::Dataset& dataset) {
+  const auto checkpoint = newest_checkpoint(folder, [](const std::string&) {});
+  if (!checkpoint) return;
+  const auto before = checkpoint->model.metadata().find(kDataChecksum);
+  if (before == checkpoint->model.metadata().end() || before->second == dataset.checksum) return;
+  fail(folder.string(), ": the examples are not those the run began with (checksum ", dataset.checksum,
+       ", then ", before->second, "); start a new run, with --init ", (folder / "model.safetensors").string(),
+       " if it shall go on from this one");
 }
 
 // As many updates as fit into the time; the warm-up keeps its share.
@@ -150,10 +163,11 @@ RunResult run(const RunRequest& request) {
   if (request.estimate_only) return result;
 
   SequenceTask task(recipe, dataset, signature, device);
-  if (!request.init.empty()) start_from(task.sequence_model(), request.init);
+  if (!recipe.train.init.empty()) start_from(task.sequence_model(), recipe.train.init);
   std::error_code error;
   fs::create_directories(request.folder, error);
   require(!error, request.folder.string(), ": cannot make this folder: ", error.message());
+  const FolderLock lock(request.folder);
   write_file(request.folder / kRecipe, options_to_json(recipe).dump(2) + "\n");
 
   RunSettings settings{request.folder, request.resume, 0.0, gflops, {}};
@@ -168,6 +182,7 @@ RunResult run(const RunRequest& request) {
                              {"longest", with_thousands(largest.length)}};
   for (const OptionRow& row : option_rows(recipe))
     settings.report.configuration.emplace_back(row.key, row.value);
+  if (request.resume) require_same_data(request.folder, dataset);
   Trainer trainer(task, recipe.train, settings);
   result.outcome = trainer.run();
   if (result.outcome.signal != 0) return result;

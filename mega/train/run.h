@@ -15,7 +15,6 @@ struct RunRequest {
   std::filesystem::path folder;  // the run directory
   bool resume = false;
   bool estimate_only = false;  // say what the run would cost, and stop
-  std::string init;            // a model file to start from, for fine-tuning
   std::string device = "cpu";
   double seconds = 0.0;  // > 0: as many updates as fit into this time, measured beforehand
   std::string command;   // for the report

@@ -38,12 +38,14 @@ expect 1 "bad.toml:4" inspect "$work/bad.toml"
 head -c 100 /dev/urandom >"$work/noise.safetensors"
 expect 1 "noise.safetensors" inspect "$work/noise.safetensors"
 expect 106 "model is required" inspect
+expect 0 "959,360" inspect lra-text --set model.kind=transformer
 
 expect 0 "sgemm" bench ema --length 64 --batch 1 --repeats 1
 expect 0 "share_of_sgemm" bench attention --length 64 --batch 1 --repeats 1 --json -
 expect 0 "fused" bench layer --length 64 --repeats 1 --forms fused --json "$work/rows.json"
 grep -q peak_growth_mb "$work/rows.json" || { echo "FAILED: no rows in the JSON file" && failures=$((failures + 1)); }
 expect 0 "training step" bench step --length 64 --batch 1 --repeats 1
+expect 0 "mega train" bench train --preset text-small --batch 1 --repeats 1
 expect 105 "table" bench nonsense
 expect 1 "classifiers" bench step --preset enwik8
 

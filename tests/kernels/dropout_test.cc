@@ -71,14 +71,10 @@ TEST(Dropout, SameMaskEverywhere) {
     const Dropout dropout{0.4f, 0xFEDCBA9876543210u};
     const Mask expected = mask_of(dropout, kRows, columns);
     for_each_target([&] {
-      // In pieces, and applied to data, in place.
-      Mask mask(expected.size()), x(expected.size(), 3.0f);
-      for (const auto& [begin, end] : {std::pair{0, 1}, std::pair{1, 13}, std::pair{13, 20}}) {
+      Mask mask(expected.size());
+      for (const auto& [begin, end] : {std::pair{0, 1}, std::pair{1, 13}, std::pair{13, 20}})
         dropout_mask_rows(dropout, mask.data(), begin, end, columns);
-        dropout_rows(dropout, x.data(), x.data(), begin, end, columns);
-      }
       EXPECT_EQ(mask, expected);
-      for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], 3.0f * expected[i]);
     });
   }
 }

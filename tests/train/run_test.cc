@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mega/base/folder_lock.h"
 #include "mega/train/saved_model.h"
 #include "tests/train/helpers.h"
 
@@ -61,10 +62,27 @@ TEST_F(Run, FromAFileToAResult) {
   EXPECT_EQ(scores.figures.front().value, result.test.figures.front().value);
 }
 
+TEST_F(Run, GoesOnWithTheSameExamplesOnly) {
+  RunRequest asked = request(table("some"), "run");
+  asked.recipe.train.updates = 2;
+  run(asked);
+  asked.resume = true;
+  EXPECT_NO_THROW(run(asked));
+  asked.recipe.data.path = table("others");
+  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "not those the run began with");
+}
+
+TEST_F(Run, HasItsFolderForItself) {
+  RunRequest asked = request(table("some"), "run");
+  fs::create_directories(asked.folder);
+  const FolderLock other(asked.folder);
+  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "another process");
+}
+
 TEST_F(Run, FineTuningNamesTheNewHead) {
   run(request(table("two"), "first"));
   RunRequest asked = request(table("three", 3), "second");
-  asked.init = folder_ / "first/model.safetensors";
+  asked.recipe.train.init = folder_ / "first/model.safetensors";
   asked.recipe.train.updates = 1;
   ::testing::internal::CaptureStderr();
   run(asked);
@@ -115,7 +133,7 @@ TEST_F(Run, MistakesAreNamed) {
   bad.folder = asked.recipe.data.path + "/run";
   EXPECT_PRED2(contains, error(bad), "cannot make this folder");
   bad = asked;
-  bad.init = folder_ / "nothing.safetensors";
+  bad.recipe.train.init = folder_ / "nothing.safetensors";
   EXPECT_PRED2(contains, error(bad), "nothing.safetensors");
   bad = asked;
   bad.device = "abacus";
