@@ -99,6 +99,104 @@ nlohmann::ordered_json to_json(const Scores& scores) {
   return json;
 }
 
+// What is known before anything is computed.
+struct Preparation {
+  Recipe recipe;  // with what the data decides
+  data::Dataset dataset;
+  Signature signature;
+  LargestBatch largest;
+  int documents = 1;
+  int64_t parameters = 0;
+};
+
+Preparation prepare(const Recipe& asked) {
+  Preparation run;
+  run.recipe = asked;
+  validate(run.recipe);
+  run.dataset = load_dataset(dataset_request(run.recipe));
+  require(run.dataset.train.size() > 0, run.recipe.data.path, ": no training examples");
+  fit_recipe(run.recipe, run.dataset);
+  validate(run.recipe);
+  run.signature = make_signature(run.recipe, run.dataset);
+  run.documents = static_cast<int>(peers::documents(run.recipe.model));
+  run.largest =
+      largest_batch(run.dataset.train, data::Encoder(run.signature, cls_token(run.recipe.model)), run.recipe);
+  run.parameters = models::count_parameters(*peers::make_sequence_model(run.recipe.model)).total;
+  return run;
+}
+
+void announce(const Preparation& run) {
+  std::fputs(configuration_table(run.recipe).c_str(), stderr);
+  const data::Encoder encoder(run.signature, cls_token(run.recipe.model));
+  say("data        " + describe(run.dataset, encoder, run.documents));
+  say("parameters  " + with_thousands(run.parameters));
+}
+
+// Refuses what does not fit into memory, measures an update, and sets their number where a time is given.
+void estimate(Preparation& run, const RunRequest& request, torch::Device device) {
+  const double available = available_memory();
+  if (device.is_cpu()) require_memory(run.recipe, run.parameters, run.largest, available);
+  const double seconds = measure_update(run.recipe, run.dataset, run.signature, device);
+  TrainOptions& train = run.recipe.train;
+  if (request.seconds > 0 && !request.resume) fit_updates(train, request.seconds, seconds);
+  validate(run.recipe);
+  const double bytes = training_bytes(run.recipe, run.parameters, run.largest);
+  say("estimate    " + human_bytes(static_cast<uint64_t>(bytes)) + " beyond the data (" +
+      human_bytes(static_cast<uint64_t>(std::max(0.0, available))) + " free), " +
+      human_seconds(seconds * static_cast<double>(train.updates)) + " for " + with_thousands(train.updates) +
+      " updates of " + human_seconds(seconds) + ", evaluations apart");
+}
+
+RunSettings settings_of(const Preparation& run, const RunRequest& request, double gflops) {
+  RunSettings settings;
+  settings.folder = request.folder;
+  settings.resume = request.resume;
+  settings.sgemm_gflops = gflops;
+  settings.flops_per_position = 6.0 * peers::multiply_adds(run.recipe.model, run.largest.length);
+  Report& report = settings.report;
+  report.title = run.recipe.description.empty() ? request.folder.filename().string() : run.recipe.description;
+  report.command = request.command;
+  report.started = now();
+  report.summary = {{"parameters", with_thousands(run.parameters)},
+                    {"training examples", with_thousands(run.dataset.train.size())},
+                    {"longest", with_thousands(run.largest.length)}};
+  for (const OptionRow& row : option_rows(run.recipe)) report.configuration.emplace_back(row.key, row.value);
+  return settings;
+}
+
+void open_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  require(!error, folder.string(), ": cannot make this folder: ", error.message());
+}
+
+// The test examples are seen once, by the model that was chosen without them.
+Scores test(const Preparation& run, const fs::path& folder, SequenceTask& task, Trainer& trainer,
+            torch::Device device) {
+  if (run.dataset.test.size() == 0) return {};
+  load_weights(task.model(), ModelFile::open(folder / "model.safetensors").tensors);
+  EvaluationOptions options;
+  options.device = device;
+  const Evaluation evaluation =
+      evaluate(task.sequence_model(), run.dataset.test, task.encoder(), run.documents, options);
+  const Scores scores = evaluation.scores();
+  Report extra;
+  for (const Figure& figure : scores.figures)
+    extra.summary.emplace_back("test " + figure.name, figure_text(figure).substr(figure.name.size() + 1));
+  describe(evaluation, run.dataset.test, run.dataset.classes, extra);
+  trainer.write_report(&extra);
+  return scores;
+}
+
+void write_result(const fs::path& folder, const RunResult& result) {
+  const Progression& progression = result.outcome.progression;
+  const nlohmann::ordered_json json = {
+      {"parameters", result.parameters},    {"updates", progression.update},
+      {"seconds", progression.seconds},     {"best update", progression.best_update},
+      {"valid", to_json(progression.best)}, {"test", to_json(result.test)}};
+  write_file(folder / "result.json", json.dump(2) + "\n");
+}
+
 }  // namespace
 
 bool holds_a_run(const fs::path& folder) { return fs::exists(folder / kRecipe); }
@@ -124,90 +222,30 @@ torch::Device parse_device(const std::string& name) {
 }
 
 RunResult run(const RunRequest& request) {
-  Recipe recipe = request.recipe;
-  validate(recipe);
   const torch::Device device = parse_device(request.device);
   if (!device.is_cpu()) say("note: devices other than the CPU run the reference forms, and are untested");
-
-  const data::Dataset dataset = load_dataset(dataset_request(recipe));
-  require(dataset.train.size() > 0, recipe.data.path, ": no training examples");
-  fit_recipe(recipe, dataset);
-  validate(recipe);
-  const Signature signature = make_signature(recipe, dataset);
-  const data::Encoder encoder(signature, cls_token(recipe.model));
-  const int documents = static_cast<int>(peers::documents(recipe.model));
-  const LargestBatch largest = largest_batch(dataset.train, encoder, recipe);
-
-  RunResult result;
-  result.parameters = models::count_parameters(*peers::make_sequence_model(recipe.model)).total;
-  const double available = available_memory();
-  if (device.is_cpu()) require_memory(recipe, result.parameters, largest, available);
-  const double seconds_per_update = measure_update(recipe, dataset, signature, device);
-  if (request.seconds > 0 && !request.resume) {
-    fit_updates(recipe.train, request.seconds, seconds_per_update);
-    validate(recipe);
-  }
+  Preparation run = prepare(request.recipe);
+  announce(run);
   const double gflops = device.is_cpu() ? sgemm_gflops() : 0.0;
-
-  std::fputs(configuration_table(recipe).c_str(), stderr);
-  say("data        " + describe(dataset, encoder, documents));
-  say("parameters  " + with_thousands(result.parameters));
   say("threads     " + std::to_string(ops::threads()) + ", sgemm " +
       std::to_string(static_cast<int>(gflops)) + " GFLOP/s");
-  say("estimate    " +
-      human_bytes(static_cast<uint64_t>(training_bytes(recipe, result.parameters, largest))) +
-      " beyond the data (" + human_bytes(static_cast<uint64_t>(std::max(0.0, available))) + " free), " +
-      human_seconds(seconds_per_update * static_cast<double>(recipe.train.updates)) + " for " +
-      with_thousands(recipe.train.updates) + " updates of " + human_seconds(seconds_per_update) +
-      ", evaluations apart");
+  estimate(run, request, device);
+  RunResult result;
+  result.parameters = run.parameters;
   if (request.estimate_only) return result;
 
-  SequenceTask task(recipe, dataset, signature, device);
-  if (!recipe.train.init.empty()) start_from(task.sequence_model(), recipe.train.init);
-  std::error_code error;
-  fs::create_directories(request.folder, error);
-  require(!error, request.folder.string(), ": cannot make this folder: ", error.message());
+  open_folder(request.folder);
   const FolderLock lock(request.folder);
-  write_file(request.folder / kRecipe, options_to_json(recipe).dump(2) + "\n");
+  if (request.resume) require_same_data(request.folder, run.dataset);
+  SequenceTask task(run.recipe, run.dataset, run.signature, device);
+  if (!run.recipe.train.init.empty()) start_from(task.sequence_model(), run.recipe.train.init);
+  write_file(request.folder / kRecipe, options_to_json(run.recipe).dump(2) + "\n");
 
-  RunSettings settings{request.folder, request.resume, 0.0, gflops, {}};
-  const int64_t mean_length = std::max<int64_t>(1, largest.length);
-  settings.flops_per_position = 6.0 * peers::multiply_adds(recipe.model, mean_length);
-  settings.report.title =
-      recipe.description.empty() ? request.folder.filename().string() : recipe.description;
-  settings.report.command = request.command;
-  settings.report.started = now();
-  settings.report.summary = {{"parameters", with_thousands(result.parameters)},
-                             {"training examples", with_thousands(dataset.train.size())},
-                             {"longest", with_thousands(largest.length)}};
-  for (const OptionRow& row : option_rows(recipe))
-    settings.report.configuration.emplace_back(row.key, row.value);
-  if (request.resume) require_same_data(request.folder, dataset);
-  Trainer trainer(task, recipe.train, settings);
+  Trainer trainer(task, run.recipe.train, settings_of(run, request, gflops));
   result.outcome = trainer.run();
   if (result.outcome.signal != 0) return result;
-
-  // The test examples are seen once, by the model that was chosen without them.
-  nlohmann::ordered_json summary = {{"parameters", result.parameters},
-                                    {"updates", result.outcome.progression.update},
-                                    {"seconds", result.outcome.progression.seconds},
-                                    {"best update", result.outcome.progression.best_update},
-                                    {"valid", to_json(result.outcome.progression.best)}};
-  if (dataset.test.size() > 0) {
-    load_weights(task.model(), ModelFile::open(request.folder / "model.safetensors").tensors);
-    EvaluationOptions options;
-    options.device = device;
-    const Evaluation evaluation =
-        evaluate(task.sequence_model(), dataset.test, task.encoder(), documents, options);
-    result.test = evaluation.scores();
-    summary["test"] = to_json(result.test);
-    Report extra;
-    for (const Figure& figure : result.test.figures)
-      extra.summary.emplace_back("test " + figure.name, figure_text(figure).substr(figure.name.size() + 1));
-    describe(evaluation, dataset.test, dataset.classes, extra);
-    trainer.write_report(&extra);
-  }
-  write_file(request.folder / "result.json", summary.dump(2) + "\n");
+  result.test = test(run, request.folder, task, trainer, device);
+  write_result(request.folder, result);
   return result;
 }
 
