@@ -1,22 +1,6 @@
 # The program as a user meets it: help, versions, inspection, a small benchmark, and mistakes.
 set -u
-mega=$1
-failures=0
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-# expect STATUS TEXT ARGUMENT...: the command ends with that status, and its output contains the text.
-expect() {
-  local status=$1 text=$2 output actual
-  shift 2
-  output=$("$mega" "$@" 2>&1)
-  actual=$?
-  if [ "$actual" != "$status" ] || ! grep -qF -- "$text" <<<"$output"; then
-    echo "FAILED: mega $*: status $actual instead of $status, or no \"$text\" in:"
-    echo "$output"
-    failures=$((failures + 1))
-  fi
-}
+. "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 
 expect 0 "inspect" --help
 expect 0 "libtorch" --version

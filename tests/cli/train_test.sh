@@ -1,27 +1,7 @@
 # Training as a user meets it: train, evaluate, predict, be interrupted in every way, and go on.
 set -u
-mega=$1
-failures=0
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 export OMP_WAIT_POLICY=passive # small tensors: waiting threads must not spin
-
-failed() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-
-# expect STATUS TEXT ARGUMENT...: the command ends with that status, and its output contains the text.
-expect() {
-  local status=$1 text=$2 output actual
-  shift 2
-  output=$("$mega" "$@" 2>&1)
-  actual=$?
-  if [ "$actual" != "$status" ] || ! grep -qF -- "$text" <<<"$output"; then
-    failed "mega $*: status $actual instead of $status, or no \"$text\" in:"
-    echo "$output"
-  fi
-}
 
 # A tiny model on tiny expressions.
 cat >"$work/tiny.toml" <<'END'

@@ -5,12 +5,17 @@
 #include "mega/ops/form.h"
 #include "mega/train/adamw.h"
 #include "tests/base/helpers.h"
+#include "tests/models/helpers.h"
 
 namespace mega::models {
 namespace {
 
 using testing::contains;
+using testing::difference;
 using testing::error_of;
+using testing::lengths;
+using testing::random_tokens;
+using testing::with_large_weights;
 using torch::Tensor;
 
 EncoderClassifierOptions tiny() {
@@ -33,23 +38,6 @@ EncoderClassifierOptions tiny(InputKind input) {
   options.input = input;
   return options;
 }
-
-// Initial weights are so small that a wrong score would hardly show: these are not.
-template <class Model>
-Model with_large_weights(Model model) {
-  const torch::NoGradGuard guard;
-  for (Tensor& parameter : model->parameters()) parameter.add_(torch::randn_like(parameter), 0.3);
-  model->eval();
-  return model;
-}
-
-Tensor random_tokens(int64_t batch, int64_t length) {
-  return torch::randint(2, 12, {batch, length}, torch::kInt64);
-}
-
-Tensor lengths(std::vector<int64_t> values) { return torch::tensor(values, torch::kInt64); }
-
-double difference(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item<double>(); }
 
 TEST(Classifier, PaddingDoesNotChangeTheLogits) {
   torch::manual_seed(1);

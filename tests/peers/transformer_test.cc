@@ -8,13 +8,18 @@
 #include "mega/peers/factory.h"
 #include "mega/train/adamw.h"
 #include "tests/base/helpers.h"
+#include "tests/models/helpers.h"
 
 namespace mega::peers {
 namespace {
 
 using models::Sequences;
 using testing::contains;
+using testing::difference;
 using testing::error_of;
+using testing::lengths;
+using testing::random_tokens;
+using testing::with_large_weights;
 using torch::Tensor;
 
 TransformerOptions tiny() {
@@ -30,23 +35,6 @@ TransformerOptions tiny() {
   return options;
 }
 
-// Initial weights are so small that a wrong score would hardly show: these are not.
-Transformer with_large_weights(const TransformerOptions& options) {
-  Transformer model(options);
-  const torch::NoGradGuard guard;
-  for (Tensor& parameter : model->parameters()) parameter.add_(torch::randn_like(parameter), 0.3);
-  model->eval();
-  return model;
-}
-
-Tensor random_tokens(int64_t batch, int64_t length) {
-  return torch::randint(2, 12, {batch, length}, torch::kInt64);
-}
-
-Tensor lengths(std::vector<int64_t> values) { return torch::tensor(values, torch::kInt64); }
-
-double difference(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item<double>(); }
-
 TEST(Transformer, NeitherPaddingNorWhatStandsInItChangesTheLogits) {
   torch::manual_seed(1);
   for (const ops::Form form : {ops::Form::reference, ops::Form::fused})
@@ -56,7 +44,7 @@ TEST(Transformer, NeitherPaddingNorWhatStandsInItChangesTheLogits) {
         TransformerOptions options = tiny();
         options.pooling = pooling;
         options.input = input;
-        Transformer model = with_large_weights(options);
+        Transformer model = with_large_weights(Transformer(options));
         const std::vector<int64_t> sizes = {5, 21, 1, 8};
         const Tensor batch = input == InputKind::tokens ? random_tokens(4, 21) : torch::randn({4, 21});
         std::vector<Tensor> alone;
@@ -70,7 +58,7 @@ TEST(Transformer, NeitherPaddingNorWhatStandsInItChangesTheLogits) {
 
 TEST(Transformer, TheOrderOfABatchDoesNotMatter) {
   torch::manual_seed(2);
-  Transformer model = with_large_weights(tiny());
+  Transformer model = with_large_weights(Transformer(tiny()));
   const Tensor tokens = random_tokens(5, 17), sizes = lengths({17, 3, 9, 1, 12});
   const Tensor order = lengths({3, 0, 4, 2, 1});
   const Tensor logits = model->predict({{tokens, sizes}});
@@ -81,7 +69,7 @@ TEST(Transformer, TheOrderOfABatchDoesNotMatter) {
 // Longer and shorter by turns: the table of positions is cut and grown.
 TEST(Transformer, AnyLengthWorksInBothForms) {
   torch::manual_seed(3);
-  Transformer model = with_large_weights(tiny());
+  Transformer model = with_large_weights(Transformer(tiny()));
   const torch::NoGradGuard no_gradients;
   for (int64_t i = 1; i <= 300; ++i) {
     const int64_t length = i % 2 == 0 ? i : 301 - i;
@@ -98,7 +86,7 @@ TEST(Transformer, AnyLengthWorksInBothForms) {
 
 TEST(Transformer, KnowsTheOrderOfTokens) {
   torch::manual_seed(4);
-  Transformer model = with_large_weights(tiny());
+  Transformer model = with_large_weights(Transformer(tiny()));
   const Tensor tokens = random_tokens(1, 9);
   EXPECT_GT(difference(model->predict({{tokens, {}}}), model->predict({{tokens.flip(1), {}}})), 1e-3);
 }
@@ -107,7 +95,7 @@ TEST(Transformer, DropoutIsTheSameInBothForms) {
   TransformerOptions options = tiny();
   options.dropout = options.attention_dropout = options.activation_dropout = 0.3;
   torch::manual_seed(5);
-  Transformer model = with_large_weights(options);
+  Transformer model = with_large_weights(Transformer(options));
   model->train();
   const Tensor tokens = random_tokens(3, 40);
   const auto run = [&](ops::Form form) {
@@ -125,7 +113,7 @@ TEST(Transformer, ComparesTwoDocuments) {
   torch::manual_seed(7);
   TransformerOptions options = tiny();
   options.documents = 2;
-  Transformer model = with_large_weights(options);
+  Transformer model = with_large_weights(Transformer(options));
   const Sequences first{random_tokens(2, 5), {}}, second{random_tokens(2, 9), lengths({9, 4})};
   const Tensor logits = model->predict({first, second});
   EXPECT_EQ(logits.sizes(), torch::IntArrayRef({2, 3}));
@@ -159,7 +147,7 @@ TEST(Transformer, GradientsReachEveryParameter) {
       options.input = input;
       if (input == InputKind::series) options.channels = 3;
       options.dropout = options.attention_dropout = options.activation_dropout = 0.1;
-      Transformer model = with_large_weights(options);
+      Transformer model = with_large_weights(Transformer(options));
       model->train();
       const Tensor values = input == InputKind::tokens ? random_tokens(3, 11) : torch::randn({3, 11, 3});
       model->predict({{values, lengths({11, 2, 6})}}).square().sum().backward();

@@ -1,0 +1,22 @@
+# Sourced by the tests of the program with its path as first argument.
+mega=$1
+failures=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+failed() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# expect STATUS TEXT ARGUMENT...: the command ends with that status, and its output contains the text.
+expect() {
+  local status=$1 text=$2 output actual
+  shift 2
+  output=$("$mega" "$@" 2>&1)
+  actual=$?
+  if [ "$actual" != "$status" ] || ! grep -qF -- "$text" <<<"$output"; then
+    failed "mega $*: status $actual instead of $status, or no \"$text\" in:"
+    echo "$output"
+  fi
+}

@@ -1,0 +1,29 @@
+// What tests of whole models share: small random batches, and weights that matter.
+#pragma once
+
+#include <vector>
+
+#include "mega/ops/torch.h"
+
+namespace mega::testing {
+
+// Initial weights are so small that a wrong score would hardly show: these are not.
+template <class Model>
+Model with_large_weights(Model model) {
+  const torch::NoGradGuard guard;
+  for (torch::Tensor& parameter : model->parameters()) parameter.add_(torch::randn_like(parameter), 0.3);
+  model->eval();
+  return model;
+}
+
+inline torch::Tensor random_tokens(int64_t batch, int64_t length) {
+  return torch::randint(2, 12, {batch, length}, torch::kInt64);
+}
+
+inline torch::Tensor lengths(std::vector<int64_t> values) { return torch::tensor(values, torch::kInt64); }
+
+inline double difference(const torch::Tensor& a, const torch::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+}  // namespace mega::testing
