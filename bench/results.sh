@@ -69,7 +69,8 @@ for task in "${tasks[@]}"; do
       ;;
     listops-long)
       make_once "$out/data/listops-long" listops
-      pair $task listops-small "$out/data/listops-long" --set input.max_length=2002 --set train.batch=8
+      pair $task listops-small "$out/data/listops-long" --set input.max_length=2002 --set train.batch=8 \
+        --set data.evaluation_limit=1000
       ;;
     imdb) pair $task text-small "$data/imdb" --set data.evaluation_limit=4000 ;;
     mnist) pair $task image-small "$data/mnist" --set data.evaluation_limit=4000 ;;
@@ -79,7 +80,7 @@ for task in "${tasks[@]}"; do
       ;;
     pathfinder)
       make_once "$out/data/pathfinder" pathfinder --count 100000 --contour-length 6
-      pair $task pathfinder-small "$out/data/pathfinder"
+      pair $task pathfinder-small "$out/data/pathfinder" --set data.evaluation_limit=2000
       ;;
     *)
       echo "no task $task" >&2

@@ -234,11 +234,11 @@ RunResult run(const RunRequest& request) {
   result.parameters = run.parameters;
   if (request.estimate_only) return result;
 
+  SequenceTask task(run.recipe, run.dataset, run.signature, device);
+  if (!run.recipe.train.init.empty()) start_from(task.sequence_model(), run.recipe.train.init);
   open_folder(request.folder);
   const FolderLock lock(request.folder);
   if (request.resume) require_same_data(request.folder, run.dataset);
-  SequenceTask task(run.recipe, run.dataset, run.signature, device);
-  if (!run.recipe.train.init.empty()) start_from(task.sequence_model(), run.recipe.train.init);
   write_file(request.folder / kRecipe, options_to_json(run.recipe).dump(2) + "\n");
 
   Trainer trainer(task, run.recipe.train, settings_of(run, request, gflops));
