@@ -117,8 +117,8 @@ double sgemm_gflops() {
 
 double measure_update(const Recipe& recipe, const data::Dataset& dataset, const Signature& signature,
                       torch::Device device) {
-  constexpr double kLongEnough = 1.0;
-  constexpr int kMost = 16;
+  constexpr double kLongEnough = 2.0, kTooLong = 20.0;
+  constexpr int kFewest = 4, kMost = 16;  // batches differ in length: one tells little
   SequenceTask task(recipe, dataset, signature, device);
   const auto run = [&] {
     task.draw(1);
@@ -127,9 +127,9 @@ double measure_update(const Recipe& recipe, const data::Dataset& dataset, const 
     return seconds_since(start);
   };
   double total = run(), count = 1.0;
-  if (total < kLongEnough) {  // the first one also warmed up
+  if (total < kTooLong) {  // the first one also warmed up
     total = count = 0.0;
-    while (total < kLongEnough && count < kMost) {
+    while ((total < kLongEnough || count < kFewest) && total < kTooLong && count < kMost) {
       total += run();
       count += 1.0;
     }
