@@ -31,7 +31,7 @@ done
 mkdir -p "$out"
 export OMP_WAIT_POLICY=passive
 
-# pair TASK PRESET DATA [OPTION...]: both models at once, each on a core of its own.
+# pair TASK PRESET DATA [OPTION...]: both models at once, each on a core of its own; MODEL in an option is its name.
 pair() {
   local task=$1 preset=$2 path=$3 model options=()
   shift 3
@@ -43,7 +43,7 @@ pair() {
     local run=$out/$task-$model resume=()
     if [ -e "$run/result.json" ]; then continue; fi
     if [ -e "$run/recipe.json" ]; then resume=(--resume); fi
-    options=("$@")
+    options=("${@/MODEL/$model}")
     if [ $model = transformer ]; then options+=(--set model.kind=transformer); fi
     "$mega" train "$preset" --data "$path" --out "$run" --time "$time" --threads 1 "${options[@]}" "${resume[@]}" \
       >"$run.log" 2>&1 &
@@ -69,7 +69,9 @@ for task in "${tasks[@]}"; do
       ;;
     listops-long)
       make_once "$out/data/listops-long" listops
-      pair $task listops-small "$out/data/listops-long" --set input.max_length=2002 --set train.batch=8 \
+      # Longer expressions by the models that learnt short ones.
+      pair $task listops-small "$out/data/listops-long" --set "train.init=$out/listops-short-MODEL/model.safetensors" \
+        --set input.max_length=2002 --set train.batch=8 --set train.learning_rate=2e-3 \
         --set data.evaluation_limit=1000
       ;;
     imdb) pair $task text-small "$data/imdb" --set data.evaluation_limit=4000 ;;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "mega/data/resample.h"
 #include "tests/base/helpers.h"
 
