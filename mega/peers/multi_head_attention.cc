@@ -30,13 +30,17 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(int64_t width, int64_t heads, dou
 }
 
 Tensor MultiHeadAttentionImpl::forward(const Tensor& x, const Tensor& mask) {
-  const auto project = [&](torch::nn::Linear& linear) {
-    return split_heads(ops::linear(x, linear->weight, linear->bias), heads_);
+  const auto project = [&](const Tensor& weight, const Tensor& bias) {
+    return split_heads(ops::linear(x, weight, bias), heads_);
   };
+  const Tensor q = project(q_proj->weight, q_proj->bias), v = project(v_proj->weight, v_proj->bias);
+  // The keys' bias moves all scores of a query alike, which softmax does not see: left out, its gradient is
+  // the zero that it is by algebra, not what rounding makes of it.
+  const Tensor k = project(k_proj->weight, Tensor());
   ops::AttentionSettings settings;  // softmax of q.k / sqrt(D / heads)
   settings.dropout = ops::draw_dropout(dropout_, is_training());
-  const Tensor attended = ops::attention(project(q_proj), project(k_proj), project(v_proj), {},
-                                         mask.defined() ? mask.repeat_interleave(heads_, 0) : mask, settings);
+  const Tensor attended =
+      ops::attention(q, k, v, {}, mask.defined() ? mask.repeat_interleave(heads_, 0) : mask, settings);
   return ops::linear(join_heads(attended, heads_), out_proj->weight, out_proj->bias);
 }
 

@@ -153,6 +153,10 @@ TEST(Transformer, GradientsReachEveryParameter) {
       model->predict({{values, lengths({11, 2, 6})}}).square().sum().backward();
       for (const auto& item : model->named_parameters()) {
         const Tensor& gradient = item.value().grad();
+        if (item.key().ends_with("k_proj.bias")) {  // softmax does not see it
+          EXPECT_FALSE(gradient.defined()) << item.key();
+          continue;
+        }
         ASSERT_TRUE(gradient.defined()) << item.key();
         EXPECT_TRUE(gradient.isfinite().all().item<bool>()) << item.key();
         EXPECT_GT(gradient.abs().max().item<double>(), 0.0) << item.key();
