@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "cli/commands.h"
-#include "cli/options_help.h"
 #include "mega/base/error.h"
 #include "mega/base/progress.h"
 #include "mega/base/table.h"

@@ -34,6 +34,11 @@ data::Split parse_split(const std::string& name) {
   fail("--split: expected train, valid or test, got ", in_quotes(name));
 }
 
+bool is_same(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code not_there;
+  return std::filesystem::equivalent(one, other, not_there);
+}
+
 std::string per_cent(double share) {
   char text[16];
   std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
@@ -57,8 +62,11 @@ void EvalCommand::run() {
   recipe.model = saved.options;
   recipe.input = saved.signature.input;
   recipe.data = saved.signature.data;
-  // Another place has no separate files for validation and test.
-  if (!path.empty()) recipe.data.path = path, recipe.data.valid = recipe.data.test = "";
+  if (!path.empty() && !is_same(path, recipe.data.path)) {
+    recipe.data.valid = recipe.data.test = "";
+    recipe.data.test_share = 1.0;  // the model has seen none of it
+  }
+  if (!path.empty()) recipe.data.path = path;
   for (const std::string& assignment : changes) change(recipe, assignment);
 
   const data::Dataset dataset = load_dataset(train::dataset_request(recipe, saved.signature.classes));
@@ -114,8 +122,10 @@ void add_eval(CLI::App& app) {
   auto command = std::make_shared<EvalCommand>();
   CLI::App* sub = app.add_subcommand("eval", "how good a trained model is, with uncertainty and per class");
   sub->add_option("model", command->model, "model file or run directory")->required();
-  sub->add_option("--data", command->path,
-                  "file or folder with labelled examples (default: what it was trained on)");
+  sub->add_option(
+      "--data", command->path,
+      "labelled examples (default: what it was trained on); other data is tested on as a whole, unless its "
+      "names say otherwise");
   sub->add_option("--split", command->split, "which part: train, valid or test")->capture_default_str();
   sub->add_option("--set", command->changes, "key=value of a data option, e.g. data.skip_broken=true")
       ->allow_extra_args(false);

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/options_help.h"
 #include "mega/base/error.h"
 #include "mega/base/table.h"
 #include "mega/base/text.h"
@@ -43,6 +42,14 @@ std::vector<int64_t> parse_seeds(const std::string& text) {
   }
   require(!seeds.empty(), "--seeds: expected 1..5 or 1,2,7, got ", in_quotes(text));
   return seeds;
+}
+
+// All that --set can change.
+void print_options() {
+  Table table({"option", "default", "what", "values"});
+  for (const OptionRow& row : option_rows(Recipe{}))
+    table.add({row.key, row.default_value, row.help, row.type});
+  std::fputs(table.plain().c_str(), stdout);
 }
 
 std::string mean_and_deviation(const std::vector<double>& values, bool share) {
@@ -101,7 +108,7 @@ train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesyst
 
 void TrainCommand::run() {
   if (help_options) {
-    print_options(Recipe{});
+    print_options();
     return;
   }
   ops::set_threads(threads);

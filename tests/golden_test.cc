@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "mega/config/tokens.h"
 #include "mega/models/classifier.h"
 #include "mega/nn/ema.h"
 #include "mega/nn/feed_forward.h"
@@ -286,7 +287,7 @@ models::Sequences text_batch(Golden& golden, const std::string& suffix, const Bl
   const int64_t length = tokens.size(1), chunk = options.chunk;
   if (options.norm == NormKind::batch && golden.flag("training") && chunk > 0 && length > chunk &&
       length % chunk > 0)
-    tokens = torch::constant_pad_nd(tokens, {0, chunk - length % chunk}, models::kPadding);
+    tokens = torch::constant_pad_nd(tokens, {0, chunk - length % chunk}, kPad);
   return {tokens, golden.input("src" + suffix + "_lengths")};
 }
 

@@ -96,8 +96,6 @@ std::vector<TensorView> signature_tensors(const Signature& signature) {
   return tensors;
 }
 
-bool has_signature(const Safetensors& file) { return file.metadata().contains(kInput); }
-
 Signature read_signature(const Safetensors& file, const std::string& where) {
   Signature signature;
   const auto json_at = [&](const char* key) {

@@ -24,8 +24,6 @@ struct Signature {
 Metadata signature_metadata(const Signature& signature);
 std::vector<TensorView> signature_tensors(const Signature& signature);
 
-// Whether a file has one: a model that was only initialised, or written by other software, has none.
-bool has_signature(const Safetensors& file);
 Signature read_signature(const Safetensors& file, const std::string& where);
 
 }  // namespace mega

@@ -7,9 +7,6 @@
 
 namespace mega::models {
 
-// The token that fills a row up to the batch's longest, as released.
-inline constexpr int64_t kPadding = 1;
-
 // A batch of sequences: tokens (B, L) int64 or real numbers (B, L), with several channels (B, L, channels),
 // and their true lengths (B) int64; an undefined `lengths` means that all are L long.
 struct Sequences {

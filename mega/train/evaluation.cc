@@ -53,12 +53,8 @@ std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::P
   for (const size_t i : order) {
     const Answer& answer = evaluation.answers[i];
     const data::Record& record = part.records[i];
-    const bool text =
-        record.values.empty() && !record.bytes.empty() &&
-        std::all_of(record.bytes.begin(), record.bytes.begin() + std::min<long>(64, std::ssize(record.bytes)),
-                    [](char c) { return c == '\n' || c == '\t' || (c & 0xE0) != 0; });
     Report::ExampleRow row{
-        record.where, text ? record.bytes.substr(0, 200) : "", record.label, "", 0.0, answer.loss,
+        record.where, evaluation.texts ? record.bytes.substr(0, 200) : "", record.label, "", 0.0, answer.loss,
         answer.length};
     if (evaluation.objective == Objective::classification) {
       row.predicted = name(answer.label());
@@ -111,6 +107,7 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
 
   Evaluation result;
   const Signature& signature = encoder.signature();
+  result.texts = std::holds_alternative<TextInput>(signature.input.input);
   result.objective = signature.classes.empty() ? Objective::regression : Objective::classification;
   std::vector<int64_t> lengths = lengths_of(part, encoder, documents);
   if (options.max_examples > 0 && options.max_examples < part.size())

@@ -34,6 +34,7 @@ struct Answer {
 
 struct Evaluation {
   Objective objective = Objective::classification;
+  bool texts = false;           // what the examples are, so that a report can show them
   std::vector<Answer> answers;  // in the part's order
   std::vector<int64_t> truth;   // labels
   std::vector<float> targets;

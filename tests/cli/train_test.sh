@@ -45,6 +45,8 @@ for file in model.safetensors report.html metrics.jsonl recipe.json result.json;
   [ -s "$work/whole/$file" ] || failed "no $file"
 done
 expect 0 "accuracy" eval "$work/whole"
+cp "$work/data/basic_test.tsv" "$work/others.tsv"
+expect 0 "40 test examples" eval "$work/whole" --data "$work/others.tsv"
 expect 0 '"accuracy"' eval "$work/whole/model.safetensors" --split valid --json
 expect 0 "%" predict "$work/whole" --text "[MAX 1 2 ]" --text "[MIN 3 4 ]"
 expect 0 '"probability"' predict "$work/whole" --json --top 2 --text "[MAX 1 2 ]"

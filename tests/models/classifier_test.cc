@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mega/config/tokens.h"
 #include "mega/ops/form.h"
 #include "mega/train/adamw.h"
 #include "tests/base/helpers.h"
@@ -58,7 +59,7 @@ TEST(Classifier, PaddingDoesNotChangeTheLogits) {
             Tensor batch = random_tokens(4, 21);
             std::vector<Tensor> alone;
             for (int64_t i = 0; i < 4; ++i) {
-              batch[i].slice(0, sizes[i]).fill_(kPadding);
+              batch[i].slice(0, sizes[i]).fill_(kPad);
               alone.push_back(model->forward({batch.narrow(0, i, 1).slice(1, 0, sizes[i]), {}}));
             }
             const Tensor together = model->forward({batch, lengths(sizes)});
@@ -189,7 +190,7 @@ TEST(Classifier, LearnsAToyTask) {
     Tensor tokens = torch::randint(4, 12, {32, 20}, torch::kInt64);
     tokens.slice(0, 0, 16).scatter_(
         1, (torch::rand({16, 1}) * sizes.slice(0, 0, 16).unsqueeze(1)).to(torch::kInt64), 3);
-    return Sequences{tokens.masked_fill(padding, kPadding), sizes};
+    return Sequences{tokens.masked_fill(padding, kPad), sizes};
   };
   const Tensor target = torch::cat({torch::ones({16}, torch::kInt64), torch::zeros({16}, torch::kInt64)});
   for (int step = 0; step < 80; ++step) {
