@@ -26,6 +26,7 @@ int64_t longest(const InputOptions& options) {
     int64_t operator()(const ImageInput& input) const { return input.height * input.width; }
     int64_t operator()(const AudioInput& input) const { return input.length; }
     int64_t operator()(const SeriesInput& input) const { return input.max_length; }
+    int64_t operator()(const LanguageInput&) const { return 0; }
   };
   return std::visit(Longest(), options.input);
 }

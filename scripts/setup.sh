@@ -6,7 +6,7 @@
 mega_packages=(
   cmake ninja-build g++ pkg-config
   libtorch-dev libdnnl-dev libopenblas0-openmp libhwy-dev
-  zlib1g-dev liblzma-dev libzstd-dev libsndfile1-dev libsamplerate0-dev libpng-dev libjpeg-dev
+  zlib1g-dev liblzma-dev libzstd-dev libsndfile1-dev libsamplerate0-dev libpng-dev libjpeg-dev libsentencepiece-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libgtest-dev
 )
 

@@ -12,6 +12,10 @@ namespace mega {
 // How a text becomes tokens: its bytes, or the words of a ListOps expression.
 enum class TextUnits { bytes, listops };
 
+// What a running text is cut into: its bytes, its characters (UTF-8), words between blanks, or the pieces
+// that SentencePiece learns.
+enum class LanguageUnits { bytes, characters, words, sentencepiece };
+
 // What real numbers are standardised with, over the training examples: nothing, mean and deviation of each
 // channel, or of each position of each channel (Speech Commands as released).
 enum class Standardize { none, channel, position };
@@ -20,6 +24,13 @@ template <>
 struct EnumNames<TextUnits> {
   static constexpr auto names =
       enum_table<TextUnits>({{TextUnits::bytes, "bytes"}, {TextUnits::listops, "listops"}});
+};
+template <>
+struct EnumNames<LanguageUnits> {
+  static constexpr auto names = enum_table<LanguageUnits>({{LanguageUnits::bytes, "bytes"},
+                                                           {LanguageUnits::characters, "characters"},
+                                                           {LanguageUnits::words, "words"},
+                                                           {LanguageUnits::sentencepiece, "sentencepiece"}});
 };
 template <>
 struct EnumNames<Standardize> {
@@ -89,8 +100,25 @@ struct SeriesInput {
   }
 };
 
+// Running text, of which a model predicts every next token.
+struct LanguageInput {
+  static constexpr const char* kind = "language";
+  LanguageUnits units = LanguageUnits::bytes;
+  int64_t vocabulary = 0;
+  int64_t min_count = 1;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("units", self.units, "what a text is cut into");
+    v.field("vocabulary", self.vocabulary,
+            "most token types, the frequent ones first; 0: all there are (sentencepiece: 8000)",
+            Range{0, 1 << 30});
+    v.field("min_count", self.min_count, "words and characters that are rarer become <unk>", Range{1, 1e12});
+  }
+};
+
 struct InputOptions {
-  std::variant<TextInput, ImageInput, AudioInput, SeriesInput> input;
+  std::variant<TextInput, ImageInput, AudioInput, SeriesInput, LanguageInput> input;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {

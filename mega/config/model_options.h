@@ -127,9 +127,9 @@ struct TransformerOptions : SequenceOptions {
   }
 };
 
-struct LanguageModelOptions {
-  static constexpr const char* kind = "language";
-  int64_t vocabulary = 256;
+// What all models have in common that predict the next token: the embedding of tokens, and the output.
+struct TokenOptions {
+  int64_t vocabulary = 264;
   int64_t layers = 12;
   int64_t embedding_width = 0;
   std::vector<int64_t> cutoffs;
@@ -138,16 +138,14 @@ struct LanguageModelOptions {
   bool tie_output = true;
   bool tie_projections = true;
   bool scale_embedding = true;
-  bool normalize_embedding = false;
-  bool affine_final_norm = true;
-  BlockOptions block = causal_block();
+  bool released_loss = false;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
-    v.field("vocabulary", self.vocabulary, "number of token types", kVocabulary);
+    v.field("vocabulary", self.vocabulary, "number of token types; the data decides", kVocabulary);
     v.field("layers", self.layers, "number of blocks", kLayers);
     v.field("embedding_width", self.embedding_width,
-            "width of embeddings, projected to block.width; 0: the same", Range{0, 1 << 20});
+            "width of embeddings, projected to the model's; 0: the same", Range{0, 1 << 20});
     v.field("cutoffs", self.cutoffs,
             "adaptive embedding and softmax: where each band of rarer tokens begins; empty: none",
             kVocabulary);
@@ -157,10 +155,66 @@ struct LanguageModelOptions {
     v.field("tie_output", self.tie_output, "the output layer uses the embeddings");
     v.field("tie_projections", self.tie_projections, "the adaptive softmax uses the embedding's projections");
     v.field("scale_embedding", self.scale_embedding, "multiply embeddings by sqrt(D)");
+    v.field("released_loss", self.released_loss,
+            "adaptive softmax, in training: the second token of each band counts with its band alone, "
+            "as released");
+  }
+};
+
+struct LanguageModelOptions : TokenOptions {
+  static constexpr const char* kind = "language";
+  bool normalize_embedding = false;
+  bool affine_final_norm = true;
+  BlockOptions block = causal_block();
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    TokenOptions::visit(self, v);
     v.field("normalize_embedding", self.normalize_embedding,
             "norm after the embedding; needs postnorm blocks");
     v.field("affine_final_norm", self.affine_final_norm, "learned scale and shift in the final norm");
     v.nested("block", self.block, "each block");
+  }
+};
+
+// How a Transformer knows positions: sinusoids added to the embeddings, or a bias that grows with distance
+// (ALiBi, Press et al. 2022).
+enum class TransformerPositions { sinusoidal, alibi };
+
+template <>
+struct EnumNames<TransformerPositions> {
+  static constexpr auto names = enum_table<TransformerPositions>(
+      {{TransformerPositions::sinusoidal, "sinusoidal"}, {TransformerPositions::alibi, "alibi"}});
+};
+
+// The Transformer language model that the paper compares with: prenorm, with a final norm. It is scored with
+// a sliding window: each token after the first window sees at least window - stride tokens before it.
+struct TransformerLanguageOptions : TokenOptions {
+  static constexpr const char* kind = "transformer_language";
+  int64_t width = 512;
+  int64_t hidden = 2048;
+  int64_t heads = 8;
+  TransformerPositions positions = TransformerPositions::sinusoidal;
+  Activation activation = Activation::relu;
+  int64_t window = 3072;
+  int64_t stride = 512;
+  double dropout = 0.1;
+  double attention_dropout = 0.0;
+  double activation_dropout = 0.0;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    TokenOptions::visit(self, v);
+    v.field("width", self.width, "D, width of the model", kWidth);
+    v.field("hidden", self.hidden, "width inside the feed-forward", kWidth);
+    v.field("heads", self.heads, "attention heads; divides the width", Range{1, 1024});
+    v.field("positions", self.positions, "how positions are known");
+    v.field("activation", self.activation, "activation of the feed-forward");
+    v.field("window", self.window, "tokens that are read together when a text is scored", Range{1, 1e9});
+    v.field("stride", self.stride, "tokens of a window that are scored, its last", Range{1, 1e9});
+    v.field("dropout", self.dropout, "on the embedding and on the output of each sublayer", kProbability);
+    v.field("attention_dropout", self.attention_dropout, "on attention weights", kProbability);
+    v.field("activation_dropout", self.activation_dropout, "inside the feed-forward", kProbability);
   }
 };
 
@@ -216,8 +270,8 @@ struct ImageClassifierOptions {
 };
 
 struct ModelOptions {
-  std::variant<ClassifierOptions, MatcherOptions, TransformerOptions, LanguageModelOptions, TranslatorOptions,
-               ImageClassifierOptions>
+  std::variant<ClassifierOptions, MatcherOptions, TransformerOptions, LanguageModelOptions,
+               TransformerLanguageOptions, TranslatorOptions, ImageClassifierOptions>
       model;
 
   template <class Self, class Visitor>
@@ -230,9 +284,14 @@ struct ModelOptions {
 SequenceOptions* sequence_options(ModelOptions& options);
 const SequenceOptions* sequence_options(const ModelOptions& options);
 
+// The fields that all language models share; null for other kinds.
+TokenOptions* token_options(ModelOptions& options);
+const TokenOptions* token_options(const ModelOptions& options);
+
 // The Transformer that does the same task as a Mega classifier or matcher: same width and number of layers,
 // and a feed-forward just wide enough for as many parameters in each block.
 TransformerOptions transformer_like(const ModelOptions& options);
+TransformerLanguageOptions transformer_like(const LanguageModelOptions& options);
 
 // Throws where a number is out of range or fields do not fit each other; says which and what to do.
 void validate(const ModelOptions& options);

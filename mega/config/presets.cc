@@ -49,12 +49,20 @@ Recipe load_recipe(const std::string& name_or_path) {
 }
 
 void change(Recipe& recipe, const std::string& assignment) {
-  const bool mega = std::holds_alternative<ClassifierOptions>(recipe.model.model) ||
-                    std::holds_alternative<MatcherOptions>(recipe.model.model);
   Recipe changed = recipe;
   set_option(changed, assignment);
-  if (mega && std::holds_alternative<TransformerOptions>(changed.model.model))
-    changed.model.model = transformer_like(recipe.model);
+  if (std::holds_alternative<TransformerOptions>(changed.model.model)) {
+    if (const auto* language = std::get_if<LanguageModelOptions>(&recipe.model.model)) {
+      const TransformerLanguageOptions peer = transformer_like(*language);
+      changed.model.model = peer;
+      // It trains on what it will see at once when a text is scored.
+      changed.train.blocks.chunk = peer.window;
+      changed.train.blocks.least = changed.train.blocks.most = 1;
+      changed.train.blocks.carry = false;
+    } else if (!std::holds_alternative<TransformerOptions>(recipe.model.model)) {
+      changed.model.model = transformer_like(recipe.model);
+    }
+  }
   recipe = std::move(changed);
 }
 

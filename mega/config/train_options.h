@@ -52,6 +52,36 @@ struct ParameterGroup {
   }
 };
 
+// Where the blocks of running text end that a language model trains on: at the end of a line, as released, or
+// wherever an exact number of chunks does.
+enum class BlockCut { lines, exact };
+
+template <>
+struct EnumNames<BlockCut> {
+  static constexpr auto names =
+      enum_table<BlockCut>({{BlockCut::lines, "lines"}, {BlockCut::exact, "exact"}});
+};
+
+// How running text becomes examples: blocks of m chunks, m drawn anew for each block and epoch (section 4.3
+// of the paper, its appendix D).
+struct BlockPlan {
+  BlockCut cut = BlockCut::lines;
+  int64_t chunk = 0;
+  int64_t least = 2;
+  int64_t most = 4;
+  bool carry = false;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("cut", self.cut, "blocks are whole lines as far as they fit, or of exact length");
+    v.field("chunk", self.chunk, "tokens of a chunk; 0: those of model.block.chunk", Range{0, 1e9});
+    v.field("least", self.least, "fewest chunks of a block", Range{1, 1e6});
+    v.field("most", self.most, "most chunks of a block", Range{1, 1e6});
+    v.field("carry", self.carry,
+            "blocks follow each other and carry the state on, without its gradient; blocks are then exact");
+  }
+};
+
 inline constexpr Range kLearningRate{0, 1e3};
 inline constexpr Range kUpdates{0, 1e12};
 
@@ -81,6 +111,7 @@ struct TrainOptions {
   int64_t keep = 2;
   int64_t patience = 0;
   double average = 0.0;
+  BlockPlan blocks;
   std::vector<ParameterGroup> groups;
 
   template <class Self, class Visitor>
@@ -121,6 +152,7 @@ struct TrainOptions {
             "memory of a running average of the weights, which is what is evaluated and "
             "kept, e.g. 0.999; 0: none",
             Range{0, 0.999999});
+    v.nested("blocks", self.blocks, "how running text is cut, for language models");
     v.list("groups", self.groups, "parameters with a learning rate or a weight decay of their own");
   }
 };

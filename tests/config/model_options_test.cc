@@ -12,7 +12,8 @@ using testing::contains;
 using testing::error_of;
 
 TEST(ModelOptions, EachKindIsValidByDefaultAndRoundTrips) {
-  for (const char* kind : {"classifier", "matcher", "transformer", "language", "translator", "image"}) {
+  for (const char* kind :
+       {"classifier", "matcher", "transformer", "language", "transformer_language", "translator", "image"}) {
     ModelOptions options;
     set_option(options, std::string("kind=") + kind);
     EXPECT_NO_THROW(validate(options)) << kind;

@@ -66,24 +66,31 @@ int64_t model(const TransformerOptions& o) {
          norms * 2 * d + linear(o.documents * d, o.head) + o.head * o.classes;
 }
 
-// Output tied to the embeddings, final norm without scale and shift.
-int64_t model(const LanguageModelOptions& o) {
-  const int64_t d = o.block.width;
-  int64_t embedding = o.vocabulary * d;
-  if (!o.cutoffs.empty()) {
-    embedding = 0;
-    int64_t begin = 0;
-    int64_t width = d;
-    std::vector<int64_t> ends = o.cutoffs;
-    ends.push_back(o.vocabulary);
-    for (const int64_t end : ends) {
-      embedding += (end - begin) * width + width * d;
-      begin = end;
-      width /= o.band_factor;
-    }
-    embedding += d * static_cast<int64_t>(o.cutoffs.size());  // chooses the tail
+// Embeddings that are the output layer too.
+int64_t tied_embedding(const TokenOptions& o, int64_t d) {
+  if (o.cutoffs.empty()) return o.vocabulary * d;
+  int64_t embedding = d * static_cast<int64_t>(o.cutoffs.size());  // chooses the tail
+  int64_t begin = 0;
+  int64_t width = d;
+  std::vector<int64_t> ends = o.cutoffs;
+  ends.push_back(o.vocabulary);
+  for (const int64_t end : ends) {
+    embedding += (end - begin) * width + width * d;
+    begin = end;
+    width /= o.band_factor;
   }
-  return embedding + o.layers * block(o.block);
+  return embedding;
+}
+
+// Final norm without scale and shift.
+int64_t model(const LanguageModelOptions& o) {
+  return tied_embedding(o, o.block.width) + o.layers * block(o.block);
+}
+
+int64_t model(const TransformerLanguageOptions& o) {
+  const int64_t d = o.width;
+  return tied_embedding(o, d) + o.layers * (4 * linear(d, d) + linear(d, o.hidden) + linear(o.hidden, d)) +
+         (2 * o.layers + 1) * 2 * d;
 }
 
 int64_t model(const TranslatorOptions& o) {
@@ -195,6 +202,22 @@ TEST(Change, ATransformerKeepsTheTaskOfWhatItReplaces) {
   recipe = load_preset("lra-retrieval");
   change(recipe, " model.kind = transformer ");
   EXPECT_EQ(std::get<TransformerOptions>(recipe.model.model).documents, 2);
+}
+
+TEST(Change, ALanguageModelsTransformerHasItsSizeAndTrainsOnItsWindow) {
+  for (const char* preset : {"enwik8", "wikitext103"}) {
+    Recipe recipe = load_preset(preset);
+    const int64_t mega = std::visit([](const auto& m) { return count::model(m); }, recipe.model.model);
+    const auto chunk = std::get<LanguageModelOptions>(recipe.model.model).block.chunk;
+    change(recipe, "model.kind=transformer");
+    validate(recipe);
+    const auto& peer = std::get<TransformerLanguageOptions>(recipe.model.model);
+    EXPECT_NEAR(static_cast<double>(count::model(peer)), static_cast<double>(mega),
+                0.01 * static_cast<double>(mega));
+    EXPECT_EQ(peer.window, 3 * chunk / 2);
+    EXPECT_EQ(recipe.train.blocks.chunk, peer.window);
+    EXPECT_EQ(recipe.train.blocks.most, 1);
+  }
 }
 
 TEST(Change, ATransformerStaysAsItIs) {
