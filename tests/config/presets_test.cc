@@ -229,11 +229,7 @@ TEST(Change, ATransformerStaysAsItIs) {
 }
 
 TEST(Change, OtherwiseSetsAnOption) {
-  Recipe recipe = load_preset("enwik8");
-  change(recipe, "model.kind=transformer");
-  EXPECT_EQ(options_to_json(std::get<TransformerOptions>(recipe.model.model)),
-            options_to_json(TransformerOptions()));
-  recipe = load_preset("lra-text");
+  Recipe recipe = load_preset("lra-text");
   change(recipe, "model.block.chunk=8");
   EXPECT_EQ(std::get<ClassifierOptions>(recipe.model.model).block.chunk, 8);
   change(recipe, "model.kind=matcher");
