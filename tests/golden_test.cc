@@ -17,6 +17,7 @@
 
 #include "mega/config/tokens.h"
 #include "mega/models/classifier.h"
+#include "mega/models/language_model.h"
 #include "mega/nn/ema.h"
 #include "mega/nn/feed_forward.h"
 #include "mega/nn/gated_attention.h"
@@ -334,6 +335,86 @@ void speech_case(Golden& golden) {
   golden.aux("sentence_rep", pooled(*model, batch));
 }
 
+void check_tied(Golden& golden, const LanguageModelOptions& options) {
+  const std::string decoder = "decoder.", bands = decoder + "embed_tokens.embeddings.",
+                    softmax = decoder + "adaptive_softmax.";
+  if (options.cutoffs.empty()) {
+    if (options.tie_output)
+      golden.tied(decoder + "output_projection.weight", decoder + "embed_tokens.weight");
+    return;
+  }
+  golden.tied(softmax + "head.word_proj.weight", bands + "0.0.weight");
+  for (size_t i = 0; i < options.cutoffs.size(); ++i) {
+    const std::string tail = softmax + "tail." + std::to_string(i), band = bands + std::to_string(i + 1);
+    golden.tied(tail + ".2.weight", band + ".0.weight");
+    if (options.tie_projections) golden.tied(tail + ".0.weight", band + ".1.weight");
+  }
+}
+
+// Log-probabilities and losses of the targets, by themselves.
+void check_scores(Golden& golden, models::LanguageModel& model, const Tensor& features) {
+  const torch::NoGradGuard guard;
+  const Tensor targets = golden.input("target"), rows = features.reshape({-1, features.size(2)});
+  const Tensor losses = model->losses(rows, targets.reshape(-1)).view_as(targets);
+  const Tensor all = model->log_probabilities(rows);
+  golden.aux("target_logprob", -losses);
+  golden.aux("target_logprob", all.gather(1, targets.reshape({-1, 1})).view_as(targets));
+  const Tensor sum = losses.masked_select(targets != kPad).sum().reshape({1});
+  if (golden.has("aux.nll_sum")) golden.aux("nll_sum", sum);
+  if (golden.has("aux.features")) golden.aux("features", features);
+  if (golden.has("aux.true_nll_sum_nonpad")) golden.aux("true_nll_sum_nonpad", sum);
+  if (golden.has("aux.log_probs_all"))
+    golden.aux("log_probs_all", all.view({targets.size(0), targets.size(1), -1}));
+}
+
+void language_case(Golden& golden) {
+  const LanguageModelOptions options = language_options(golden);
+  const bool adaptive = !options.cutoffs.empty();
+  models::LanguageModel model(options);
+  golden.load(*model);
+  check_tied(golden, options);
+  const Tensor tokens = golden.input("tokens"), targets = golden.input("target");
+  // The embeddings of an adaptive model are its output; others give scores of all tokens. The files' scores
+  // are not normalised.
+  const Tensor weight =
+      model->named_parameters()[options.tie_output && !adaptive ? "decoder.embed_tokens.weight"
+                                : adaptive                      ? "decoder.embed_tokens.embeddings.0.0.weight"
+                                                                : "decoder.output_projection.weight"];
+  const auto output = [&](const Tensor& features) {
+    return adaptive ? features : torch::matmul(features, weight.t());
+  };
+  Tensor mask = tokens == kPad;
+  if (!mask.any().item<bool>()) mask = Tensor();
+  const auto check = [&](const Tensor& features) {
+    Outputs outputs = {{"y", output(features)}};
+    if (adaptive) {
+      model->train();  // the loss of training; nothing is dropped
+      const Tensor real = (targets.reshape(-1) != kPad).nonzero().squeeze(1);
+      const auto rows = [&](const Tensor& x) { return x.index_select(0, real); };
+      outputs["adaptive_loss"] =
+          model->losses(rows(features.reshape({-1, features.size(2)})), rows(targets.reshape(-1)))
+              .sum()
+              .reshape({1});
+      model->eval();
+    }
+    golden.check(outputs);
+    check_scores(golden, model, features.detach());
+  };
+  if (!golden.flag("incremental", false)) {
+    check(model->features(tokens, mask));
+    return;
+  }
+  const auto run = [&](const Lengths& lengths) {
+    nn::State state;
+    return stream(tokens, {}, lengths,
+                  [&](const Tensor& piece, const Tensor&) { return model->features(piece, {}, &state); });
+  };
+  check(run(segments(golden)));
+  const torch::NoGradGuard guard;
+  golden.value("out.y", output(model->features(tokens)), " (at once)");
+  check_other_cuts(golden, tokens.size(1), [&](const Lengths& lengths) { return output(run(lengths)); });
+}
+
 struct Kind {
   std::string prefix;  // of the file's name
   std::string module;  // how the metadata's `module` begins
@@ -352,8 +433,9 @@ const std::vector<Kind> kKinds = {
     {"lra_transformer", "LRAModel", transformer_case},
     {"lra_", "LRAModel", lra_case},
     {"speech_", "SCRawModel", speech_case},
+    {"lm_", "MegaLanguageModel", language_case},
 };
-const std::vector<std::string> kPending = {"lm_", "mt_"};
+const std::vector<std::string> kPending = {"mt_"};
 
 struct Case {
   std::filesystem::path path;

@@ -110,6 +110,14 @@ class Golden {
     module.train(flag("training"));
   }
 
+  // The file has a tied parameter under every name, the module under one.
+  void tied(const std::string& name, const std::string& own) {
+    require(take("param." + name).equal(take("param." + own)), name, " is not tied to ", own);
+    if (has("grad.param." + name))
+      require(take("grad.param." + name).equal(take("grad.param." + own)), "gradients of ", name, " and ",
+              own, " differ");
+  }
+
   // Compares every out.* of the file, and every grad.* of the loss that its cotangents define.
   void check(const Outputs& outputs) {
     for (const std::string& name : names("out.")) {

@@ -50,12 +50,12 @@ inline PositionKind position(Golden& golden) {
                                      {{"simple", PositionKind::simple}, {"rotary", PositionKind::rotary}});
 }
 
-inline NormKind norm(Golden& golden) {
-  return golden.choice<NormKind>("norm_type", {{"layernorm", NormKind::layer},
-                                               {"scalenorm", NormKind::scale},
-                                               {"rmsnorm", NormKind::rms},
-                                               {"batchnorm", NormKind::batch},
-                                               {"syncbatchnorm", NormKind::sync_batch}});
+inline NormKind norm(Golden& golden, const std::string& key = "norm_type") {
+  return golden.choice<NormKind>(key, {{"layernorm", NormKind::layer},
+                                       {"scalenorm", NormKind::scale},
+                                       {"rmsnorm", NormKind::rms},
+                                       {"batchnorm", NormKind::batch},
+                                       {"syncbatchnorm", NormKind::sync_batch}});
 }
 
 inline int64_t truncation(Golden& golden, const std::string& key) {
@@ -157,6 +157,53 @@ inline TransformerOptions transformer_options(Golden& golden) {
   options.activation = activation(golden, "activation_fn");
   // The layers are postnorm all the same.
   options.normalize_embedding = golden.flag("encoder_normalize_before");
+  return options;
+}
+
+inline std::vector<int64_t> numbers(Golden& golden, const std::string& key) {
+  std::vector<int64_t> values;
+  if (golden.option(key) == "None") return values;
+  for (const std::string& text : split(golden.option(key), ',')) values.push_back(std::stoll(text));
+  return values;
+}
+
+// MegaLanguageModel.
+inline LanguageModelOptions language_options(Golden& golden) {
+  golden.ignore(
+      {"arch", "decoder_embed_path", "share_all_embeddings", "pad_index", "eos_index", "tied_params"});
+  LanguageModelOptions options;
+  options.vocabulary = golden.number("vocab_size");
+  options.layers = golden.number("decoder_layers");
+  options.embedding_width = golden.number("decoder_input_dim");
+  options.cutoffs = numbers(golden, "adaptive_softmax_cutoff");
+  require(numbers(golden, "adaptive_input_cutoff") == options.cutoffs &&
+              golden.flag("adaptive_input") == !options.cutoffs.empty() &&
+              golden.flag("tie_adaptive_weights") == !options.cutoffs.empty() &&
+              golden.number("adaptive_input_factor") == golden.number("adaptive_softmax_factor"),
+          "adaptive input and softmax differ");
+  options.band_factor = golden.number("adaptive_softmax_factor");
+  options.released_bands = true;
+  require(golden.real("adaptive_softmax_dropout") == 0.0, "adaptive_softmax_dropout");
+  options.tie_output = golden.flag("share_decoder_input_output_embed") || !options.cutoffs.empty();
+  options.tie_projections = golden.flag("tie_adaptive_proj");
+  options.scale_embedding = !golden.flag("no_scale_embedding");
+  options.normalize_embedding = golden.flag("normalize_embedding");
+  options.affine_final_norm = !golden.flag("no_affine_final_norm");
+
+  BlockOptions& block = options.block;
+  block.width = golden.number("decoder_embed_dim");
+  block.values = golden.number("decoder_hidden_dim");
+  block.hidden = golden.number("decoder_ffn_embed_dim");
+  block.shared = golden.number("decoder_z_dim");
+  block.ema.dimension = golden.number("decoder_n_dim");
+  block.ema.truncation = truncation(golden, "truncation_length");
+  block.attention = attention_function(golden, "attention_activation_fn");
+  block.position = position(golden);
+  block.max_positions = golden.number("max_target_positions");
+  block.chunk = golden.number("decoder_chunk_size");
+  block.norm = norm(golden, "normalization_type");
+  block.prenorm = golden.flag("normalize_before");
+  block.activation = activation(golden, "activation_fn");
   return options;
 }
 
