@@ -6,6 +6,7 @@
 #include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/base/text.h"
+#include "mega/data/example_source.h"
 #include "mega/peers/factory.h"
 #include "mega/train/saved_model.h"
 
@@ -89,9 +90,11 @@ void SequenceTask::seek(data::Cursor cursor) {
   const TrainOptions& train = recipe_.train;
   stream_.reset();  // its thread ends before another begins
   stream_ = std::make_unique<data::BatchStream>(
-      dataset_.train, encoder_,
-      data::BatchOptions{train.batch, train.batch_unit, train.by_length, documents_},
-      static_cast<uint64_t>(train.seed), cursor);
+      std::make_unique<data::ExampleSource>(
+          dataset_.train, encoder_,
+          data::BatchOptions{train.batch, train.batch_unit, train.by_length, documents_},
+          static_cast<uint64_t>(train.seed)),
+      cursor);
 }
 
 int64_t SequenceTask::draw(int64_t batches) {
@@ -132,10 +135,8 @@ BatchLoss SequenceTask::loss(int64_t number) {
 std::string SequenceTask::examples(int64_t number) const {
   constexpr size_t kNamed = 8;
   const data::Batch& batch = drawn_[static_cast<size_t>(number)];
-  std::vector<std::string> names;
-  for (size_t i = 0; i < batch.examples.size() && i < kNamed; ++i)
-    names.push_back(dataset_.train.records[static_cast<size_t>(batch.examples[i])].where);
-  return join(names, ", ") + (batch.examples.size() > kNamed ? ", ..." : "");
+  const std::span<const std::string> names(batch.names);
+  return join(names.first(std::min(names.size(), kNamed)), ", ") + (names.size() > kNamed ? ", ..." : "");
 }
 
 Scores SequenceTask::evaluate() {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "mega/config/presets.h"
-#include "mega/data/batches.h"
+#include "mega/data/batch_stream.h"
 #include "mega/models/sequence_model.h"
 #include "mega/train/evaluation.h"
 #include "mega/train/task.h"
