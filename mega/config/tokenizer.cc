@@ -2,6 +2,7 @@
 
 #include "mega/base/error.h"
 #include "mega/config/byte_tokenizer.h"
+#include "mega/config/sentence_piece.h"
 #include "mega/config/symbol_tokenizer.h"
 #include "mega/config/tokens.h"
 
@@ -43,7 +44,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(LanguageUnits units, std::string_view 
     case LanguageUnits::words:
       return make_symbol_tokenizer(units, vocabulary, where);
     case LanguageUnits::sentencepiece:
-      break;
+      return make_sentence_piece_tokenizer(vocabulary, where);
   }
   fail(where, ": no such units of language");
 }
@@ -56,7 +57,7 @@ std::unique_ptr<TokenizerBuilder> make_tokenizer_builder(const LanguageInput& op
     case LanguageUnits::words:
       return make_symbol_builder(options);
     case LanguageUnits::sentencepiece:
-      break;
+      return make_sentence_piece_builder(options);
   }
   fail("no such units of language");
 }
