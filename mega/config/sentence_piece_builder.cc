@@ -60,6 +60,7 @@ class SentencePieceBuilder final : public TokenizerBuilder {
         {"hard_vocab_limit", "false"},
         {"character_coverage", "0.9995"},
         {"byte_fallback", "true"},
+        {"required_chars", "\u2581"},  // a blank must be a piece: its bytes would be those of this character
         {"normalization_rule_name", "identity"},
         {"remove_extra_whitespaces", "false"},
         {"add_dummy_prefix", "false"},

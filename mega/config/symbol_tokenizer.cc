@@ -1,11 +1,11 @@
 #include "mega/config/symbol_tokenizer.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "mega/base/error.h"
 #include "mega/base/text.h"
 #include "mega/config/symbol_counter.h"
+#include "mega/config/symbol_table.h"
 #include "mega/config/tokens.h"
 #include "mega/config/utf8.h"
 
@@ -63,30 +63,33 @@ bool is_symbol(std::string_view text) {
   return same == 1 && others == 0 && text != Units::kUnknownText;
 }
 
+// The number of lines of a vocabulary. Error unless the last one is whole.
+size_t count_lines(std::string_view vocabulary, const char* unit, const std::string& where) {
+  const auto lines = std::count(vocabulary.begin(), vocabulary.end(), '\n');
+  require(lines > 0, where, ": a vocabulary without any ", unit, "; expected one per line");
+  require(vocabulary.back() == '\n', where, ":", lines + 1, ": the last line is cut off");
+  require(lines <= kMostTypes - kFirstSymbol, where, ": ", with_thousands(lines), " lines; at most ",
+          with_thousands(kMostTypes - kFirstSymbol), " can be numbered");
+  return static_cast<size_t>(lines);
+}
+
 template <class Units>
 class SymbolTokenizer final : public Tokenizer {
  public:
-  SymbolTokenizer(std::string_view vocabulary, const std::string& where) : vocabulary_(vocabulary) {
-    const auto lines = std::count(vocabulary.begin(), vocabulary.end(), '\n');
-    require(lines > 0, where, ": a vocabulary without any ", Units::kName, "; expected one per line");
-    require(vocabulary.back() == '\n', where, ":", lines + 1, ": the last line is cut off");
-    require(lines <= kMostTypes - kFirstSymbol, where, ": ", with_thousands(lines), " lines; at most ",
-            with_thousands(kMostTypes - kFirstSymbol), " can be numbered");
-    symbols_.reserve(static_cast<size_t>(lines));
-    numbers_.reserve(static_cast<size_t>(lines));
-
+  SymbolTokenizer(std::string_view vocabulary, const std::string& where)
+      : vocabulary_(vocabulary), table_(count_lines(vocabulary, Units::kName, where)) {
+    int32_t line = 0;
     for (std::string_view rest = vocabulary_; !rest.empty();) {
       const std::string_view symbol = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(symbol.size() + 1);
-      const auto number = static_cast<int32_t>(size());
-      symbols_.push_back(symbol);
+      ++line;
       if (!is_symbol<Units>(symbol))
-        fail(where, ":", symbols_.size(), ": expected one ", Units::kName, " (not ", Units::kUnknownText,
+        fail(where, ":", line, ": expected one ", Units::kName, " (not ", Units::kUnknownText,
              ", which has a number of its own), found ", in_quotes(symbol));
-      const auto [entry, is_new] = numbers_.emplace(symbol, number);
-      if (!is_new)
-        fail(where, ":", symbols_.size(), ": the ", Units::kName, " ", in_quotes(symbol),
-             " has been on line ", entry->second - kFirstSymbol + 1, " already");
+      const int32_t first_line = table_.add(symbol) + 1;
+      if (first_line != line)
+        fail(where, ":", line, ": the ", Units::kName, " ", in_quotes(symbol), " has been on line ",
+             first_line, " already");
     }
   }
 
@@ -94,12 +97,12 @@ class SymbolTokenizer final : public Tokenizer {
   SymbolTokenizer(const SymbolTokenizer&) = delete;
   SymbolTokenizer& operator=(const SymbolTokenizer&) = delete;
 
-  int64_t size() const override { return kFirstSymbol + static_cast<int64_t>(symbols_.size()); }
+  int64_t size() const override { return kFirstSymbol + static_cast<int64_t>(table_.size()); }
 
   void encode_line(std::string_view line, std::vector<int32_t>& tokens) const override {
     Units::for_each(line, [&](std::string_view symbol) {
-      const auto found = numbers_.find(symbol);
-      tokens.push_back(found == numbers_.end() ? kUnknown : found->second);
+      const int32_t number = table_.find(symbol);
+      tokens.push_back(number < 0 ? kUnknown : kFirstSymbol + number);
     });
   }
 
@@ -107,15 +110,13 @@ class SymbolTokenizer final : public Tokenizer {
 
  protected:
   std::string symbol_text(int32_t token, bool begins_line) const override {
-    return Units::text(
-        token == kUnknown ? Units::kUnknownText : symbols_[static_cast<size_t>(token - kFirstSymbol)],
-        begins_line);
+    return Units::text(token == kUnknown ? Units::kUnknownText : table_.symbol(token - kFirstSymbol),
+                       begins_line);
   }
 
  private:
   const std::string vocabulary_;
-  std::vector<std::string_view> symbols_;
-  std::unordered_map<std::string_view, int32_t> numbers_;
+  SymbolTable table_;
 };
 
 template <class Units>
