@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/data/batches.h"
+#include "mega/data/batch_stream.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
 #include "mega/train/report.h"
