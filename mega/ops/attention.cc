@@ -18,15 +18,17 @@ using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-int64_t content_width(const Tensor& q, const AttentionSettings& settings) {
-  return settings.content > 0 ? settings.content : q.size(2);
+// Of queries and keys of one head.
+int64_t content_width(int64_t width, const AttentionSettings& settings) {
+  return settings.content > 0 ? settings.content : width;
 }
 
 // What scores of content are divided by: sqrt(Z) for softmax, else the length l of blocks with the given keys
 // and mask. Broadcasts over (N, Q, K).
 Tensor divisor(const Tensor& q, int64_t keys, const Tensor& mask, const AttentionSettings& settings) {
   if (settings.function == AttentionFunction::softmax)
-    return torch::full({1, 1, 1}, std::sqrt(static_cast<double>(content_width(q, settings))), q.options());
+    return torch::full({1, 1, 1}, std::sqrt(static_cast<double>(content_width(q.size(2), settings))),
+                       q.options());
   if (settings.causal)
     return torch::arange(1, q.size(1) + 1, q.options()).add(settings.first_position).view({1, -1, 1});
   if (mask.defined()) return (~mask).sum(1).clamp_min(1).to(q.scalar_type()).view({-1, 1, 1});
@@ -50,7 +52,7 @@ Tensor attend_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const Re
   }
   const Tensor future = offset > 0;  // (Q, K)
 
-  const int64_t content = content_width(q, settings);
+  const int64_t content = content_width(q.size(2), settings);
   Tensor scores = torch::matmul(q.narrow(2, 0, content), k.narrow(2, 0, content).transpose(1, 2)) /
                   divisor(q, keys, mask, settings);
   if (content < q.size(2))
@@ -100,15 +102,10 @@ Tensor by_chunks(const std::vector<Tensor>& tensors, int64_t chunk, const Body& 
   return torch::cat(results, 1);
 }
 
-Tensor reference(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
-                 const Tensor& mask, const AttentionSettings& settings) {
-  const int64_t batch = q.size(0), length = q.size(1);
+// One head; dropped (B, Q, columns).
+Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
+              const Tensor& dropped, const AttentionSettings& settings) {
   const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
-  const int64_t columns = chunked ? settings.chunk : k.size(1);
-  Tensor dropped;
-  if (settings.dropout.active())
-    dropped =
-        dropout_mask(settings.dropout, batch * length, columns, q.options()).view({batch, length, columns});
   if (!chunked) return attend_blocks(q, k, v, bias, mask, dropped, settings);
   return by_chunks({q, k, v, mask, dropped}, settings.chunk, [&](const std::vector<Tensor>& part) {
     const Tensor mine = part[4].defined() ? part[4].slice(2, 0, part[1].size(1)) : part[4];
@@ -116,9 +113,29 @@ Tensor reference(const Tensor& q, const Tensor& k, const Tensor& v, const Relati
   });
 }
 
+Tensor reference(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
+                 const Tensor& mask, const AttentionSettings& settings) {
+  const int64_t batch = q.size(0), length = q.size(1), heads = settings.heads;
+  const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
+  const int64_t columns = chunked ? settings.chunk : k.size(1);
+  Tensor dropped;
+  if (settings.dropout.active())
+    dropped = dropout_mask(settings.dropout, batch * heads * length, columns, q.options())
+                  .view({batch, heads, length, columns});
+  std::vector<Tensor> results;
+  for (int64_t h = 0; h < heads; ++h) {
+    const auto mine = [&](const Tensor& x) { return x.chunk(heads, 2)[static_cast<size_t>(h)]; };
+    const bool own_bias = bias.values.defined() && bias.values.dim() == 2;
+    results.push_back(attend(mine(q), mine(k), mine(v),
+                             own_bias ? RelativeBias{bias.values[h], bias.first} : bias, mask,
+                             dropped.defined() ? dropped.select(1, h) : dropped, settings));
+  }
+  return torch::cat(results, 2);
+}
+
 // ---- fused -----------------------------------------------------------------------------------------------
 
-// The blocks of a batch, seen as rows for the kernel.
+// The blocks of a batch: of each sequence, of each of its heads, the chunks.
 class Blocks {
  public:
   Blocks(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
@@ -126,46 +143,61 @@ class Blocks {
       : q_(q), k_(k), v_(v), mask_(mask), settings_(settings), first_offset_(bias.first) {
     const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
     size_ = chunked ? settings.chunk : std::max<int64_t>(1, k.size(1));
-    per_sequence_ = chunked ? (k.size(1) + size_ - 1) / size_ : 1;
+    per_head_ = chunked ? (k.size(1) + size_ - 1) / size_ : 1;
     if (bias.values.defined()) {
-      bias_ = torch::zeros({bias.values.numel() + kernels::kBiasSlack}, q.options());
-      bias_.narrow(0, 0, bias.values.numel()).copy_(bias.values.detach());
+      const Tensor values = bias.values.detach().to(q.options()).view({-1, bias.values.size(-1)});
+      bias_ = torch::constant_pad_nd(values, {0, kernels::kBiasSlack});
     }
   }
 
-  int64_t count() const { return q_.size(0) * per_sequence_; }
-  // Length of a buffer of bias gradients.
-  int64_t offsets() const { return bias_.defined() ? bias_.numel() : 0; }
-  // Where in such a buffer the gradient of offset 0 is.
-  float* centre(float* offsets) const { return offsets == nullptr ? nullptr : offsets - first_offset_; }
+  int64_t count() const { return q_.size(0) * settings_.heads * per_head_; }
+  int64_t head(int64_t n) const { return n / per_head_ % settings_.heads; }
   // First row of queries and of keys of block n in the flattened batch.
-  int64_t query_row(int64_t n) const {
-    return n / per_sequence_ * q_.size(1) + (per_sequence_ > 1 ? n % per_sequence_ * size_ : 0);
+  int64_t query_row(int64_t n) const { return sequence(n) * q_.size(1) + first_query(n); }
+  int64_t key_row(int64_t n) const { return sequence(n) * k_.size(1) + n % per_head_ * size_; }
+  // The same for what each head has of its own: rows (B, H, Q).
+  int64_t head_row(int64_t n) const { return n / per_head_ * q_.size(1) + first_query(n); }
+
+  // What one thread needs for any of them.
+  Tensor scratch() const {
+    const auto first = (*this)[0];
+    return torch::empty({kernels::attention_scratch(first.queries, first.shared, first.values)},
+                        q_.options());
   }
-  int64_t key_row(int64_t n) const { return n / per_sequence_ * k_.size(1) + n % per_sequence_ * size_; }
+
+  // A buffer of bias gradients, and where in it the gradient of offset 0 is.
+  Tensor bias_gradients(int64_t copies) const {
+    return torch::zeros({copies, bias_.size(0), bias_.size(1)}, q_.options());
+  }
+  float* centre(const Tensor& gradients, int64_t copy, int64_t n) const {
+    return gradients.data_ptr<float>() + copy * bias_.numel() + bias_row(n) - first_offset_;
+  }
 
   kernels::AttentionBlock operator[](int64_t n) const {
     kernels::AttentionBlock block;
-    block.keys = std::min(size_, k_.size(1) - n % per_sequence_ * size_);
-    block.queries = per_sequence_ > 1 ? block.keys : q_.size(1);
-    block.shared = block.q_stride = block.k_stride = q_.size(2);
-    block.values = block.v_stride = v_.size(2);
-    block.q = q_.data_ptr<float>() + query_row(n) * block.q_stride;
-    block.k = k_.data_ptr<float>() + key_row(n) * block.k_stride;
-    block.v = v_.data_ptr<float>() + key_row(n) * block.v_stride;
+    block.keys = std::min(size_, k_.size(1) - n % per_head_ * size_);
+    block.queries = per_head_ > 1 ? block.keys : q_.size(1);
+    block.q_stride = block.k_stride = q_.size(2);
+    block.v_stride = v_.size(2);
+    block.shared = q_.size(2) / settings_.heads;
+    block.values = v_.size(2) / settings_.heads;
+    block.q = q_.data_ptr<float>() + query_row(n) * block.q_stride + head(n) * block.shared;
+    block.k = k_.data_ptr<float>() + key_row(n) * block.k_stride + head(n) * block.shared;
+    block.v = v_.data_ptr<float>() + key_row(n) * block.v_stride + head(n) * block.values;
     block.function = settings_.function;
     block.first_position = settings_.first_position;
     block.causal = settings_.causal;
     block.dropout = settings_.dropout;
-    block.dropout_row = static_cast<uint64_t>(query_row(n));
-    if (bias_.defined()) block.bias = bias_.data_ptr<float>() - first_offset_;
+    block.dropout_row = static_cast<uint64_t>(head_row(n));
+    if (bias_.defined()) block.bias = bias_.data_ptr<float>() + bias_row(n) - first_offset_;
     int64_t unpadded = block.keys;
     if (mask_.defined()) {
       block.padding = reinterpret_cast<const uint8_t*>(mask_.data_ptr<bool>()) + key_row(n);
       unpadded -= std::count_if(block.padding, block.padding + block.keys, [](uint8_t m) { return m != 0; });
     }
     if (settings_.function == AttentionFunction::softmax) {
-      block.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(content_width(q_, settings_))));
+      block.scale =
+          static_cast<float>(1.0 / std::sqrt(static_cast<double>(content_width(block.shared, settings_))));
       if (unpadded == 0) block.padding = nullptr;
     } else {
       block.scale_by_position = settings_.causal;
@@ -175,9 +207,14 @@ class Blocks {
   }
 
  private:
-  Tensor q_, k_, v_, mask_, bias_;
+  int64_t sequence(int64_t n) const { return n / per_head_ / settings_.heads; }
+  int64_t first_query(int64_t n) const { return per_head_ > 1 ? n % per_head_ * size_ : 0; }
+  int64_t bias_row(int64_t n) const { return bias_.size(0) > 1 ? head(n) * bias_.size(1) : 0; }
+
+  Tensor q_, k_, v_, mask_;
+  Tensor bias_;  // (1 or H, offsets and slack)
   AttentionSettings settings_;
-  int64_t first_offset_, size_, per_sequence_;
+  int64_t first_offset_, size_, per_head_;
 };
 
 // Causal rows cost more the later they are: walks a range from both ends, so that equal shares are equal
@@ -215,10 +252,13 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
 
 void check(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
            const AttentionSettings& settings) {
-  require(q.dim() == 3 && k.dim() == 3 && v.dim() == 3 && q.size(0) == k.size(0) && k.size(0) == v.size(0) &&
-              q.size(2) == k.size(2) && k.size(1) == v.size(1),
+  const int64_t heads = settings.heads;
+  require(heads >= 1 && q.dim() == 3 && k.dim() == 3 && v.dim() == 3 && q.size(0) == k.size(0) &&
+              k.size(0) == v.size(0) && q.size(2) == k.size(2) && k.size(1) == v.size(1) &&
+              q.size(2) % heads == 0 && v.size(2) % heads == 0,
           "attention: queries ", q.sizes(), ", keys ", k.sizes(), " and values ", v.sizes(),
-          " must be (B, Q, Z), (B, K, Z) and (B, K, V)");
+          " must be (B, Q, Z), (B, K, Z) and (B, K, V), Z and V multiples of the number of heads, ", heads);
+  require(heads == 1 || settings.content == 0, "attention: columns that are not scaled need a single head");
   require(!mask.defined() || (mask.scalar_type() == torch::kBool && mask.dim() == 2 &&
                               mask.size(0) == k.size(0) && mask.size(1) == k.size(1)),
           "attention: the mask must be boolean (B, K) = (", k.size(0), ", ", k.size(1),
@@ -228,12 +268,16 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias
   require(!chunked || (q.size(1) == k.size(1) && settings.first_position == 0),
           "attention in chunks needs as many queries as keys, both from position 0");
   if (!bias.values.defined()) return;
+  require(bias.values.dim() == 1 || (bias.values.dim() == 2 && bias.values.size(0) == heads),
+          "attention: a relative bias of ", bias.values.sizes(), " must be (offsets), or (", heads,
+          ", offsets) for as many heads");
+  const int64_t offsets = bias.values.size(-1);
   const int64_t size = chunked ? settings.chunk : std::max(k.size(1), q.size(1));
   const int64_t last_query = settings.first_position + (chunked ? size : q.size(1)) - 1;
   const int64_t last_key = settings.causal ? 0 : (chunked ? size : k.size(1)) - 1;
-  require(bias.first <= -last_query && bias.first + bias.values.numel() - 1 >= last_key,
-          "attention: the relative bias covers offsets ", bias.first, " to ",
-          bias.first + bias.values.numel() - 1, ", the sequence needs ", -last_query, " to ", last_key);
+  require(bias.first <= -last_query && bias.first + offsets - 1 >= last_key,
+          "attention: the relative bias covers offsets ", bias.first, " to ", bias.first + offsets - 1,
+          ", the sequence needs ", -last_query, " to ", last_key);
 }
 
 }  // namespace
@@ -245,21 +289,20 @@ AttentionResult attention_forward(const Tensor& q, const Tensor& k, const Tensor
   const Blocks blocks(q, k, v, bias, dense_mask, settings);
   AttentionResult result;
   result.out = torch::zeros({q.size(0), q.size(1), v.size(2)}, q.options());
-  result.normalizer = torch::empty({q.size(0), q.size(1)}, q.options());
+  result.normalizer = torch::empty({q.size(0), settings.heads, q.size(1)}, q.options());
   float* out = result.out.data_ptr<float>();
   float* normalizer = result.normalizer.data_ptr<float>();
   const int64_t queries = blocks.count() == 0 ? 0 : blocks[0].queries;
   const int64_t pieces = pieces_per_block(blocks.count(), queries, kRows);
   const int64_t rows = ((queries + pieces - 1) / pieces + kRows - 1) / kRows * kRows;
   at::parallel_for(0, blocks.count() * pieces, 1, [&](int64_t begin, int64_t end) {
-    Tensor scratch = torch::empty({kernels::attention_scratch(queries, q.size(2), v.size(2))}, q.options());
+    Tensor scratch = blocks.scratch();
     for (int64_t item = begin; item < end; ++item) {
       const int64_t n = item / pieces, piece = zigzag(item % pieces, pieces);
       const auto block = blocks[n];
-      const int64_t row = blocks.query_row(n);
       kernels::attention_forward(block, piece * rows, std::min(block.queries, (piece + 1) * rows),
-                                 out + row * block.values, block.values, normalizer + row,
-                                 scratch.data_ptr<float>());
+                                 out + blocks.query_row(n) * block.v_stride + blocks.head(n) * block.values,
+                                 block.v_stride, normalizer + blocks.head_row(n), scratch.data_ptr<float>());
     }
   });
   return result;
@@ -272,7 +315,6 @@ AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const T
   constexpr int64_t kKeys = 128;
   const Tensor dense_mask = mask.defined() ? mask.contiguous() : mask;
   const Blocks blocks(q, k, v, bias, dense_mask, settings);
-  const int64_t queries = blocks.count() == 0 ? 0 : blocks[0].queries;
   const int64_t tiles = blocks.count() == 0 ? 0 : (blocks[0].keys + kKeys - 1) / kKeys;
   // Several workers share a block when there are few blocks: each takes every other tile of keys and sums the
   // queries' gradient apart.
@@ -281,26 +323,26 @@ AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const T
   Tensor dq = torch::zeros({workers, q.size(0), q.size(1), q.size(2)}, q.options());
   AttentionDerivative derivative{dk, dv, Tensor(), Tensor()};
   Tensor dbias;
-  if (bias.values.defined()) dbias = torch::zeros({at::get_num_threads(), blocks.offsets()}, q.options());
+  if (bias.values.defined() && bias.values.requires_grad())
+    dbias = blocks.bias_gradients(at::get_num_threads());
 
   at::parallel_for(0, blocks.count() * workers, 1, [&](int64_t begin, int64_t end) {
-    Tensor scratch = torch::empty({kernels::attention_scratch(queries, q.size(2), v.size(2))}, q.options());
-    float* own_bias =
-        dbias.defined() ? dbias.data_ptr<float>() + at::get_thread_num() * blocks.offsets() : nullptr;
+    Tensor scratch = blocks.scratch();
     for (int64_t item = begin; item < end; ++item) {
       const int64_t n = item / workers, worker = item % workers;
       const auto block = blocks[n];
       const int64_t query = blocks.query_row(n), key = blocks.key_row(n);
+      const int64_t shared = blocks.head(n) * block.shared, values = blocks.head(n) * block.values;
       kernels::AttentionGradients g;
-      g.dout_stride = g.out_stride = g.dv_stride = block.values;
-      g.dq_stride = g.dk_stride = block.shared;
-      g.dout = dout.data_ptr<float>() + query * block.values;
-      g.out = result.out.data_ptr<float>() + query * block.values;
-      g.normalizer = result.normalizer.data_ptr<float>() + query;
-      g.dq = dq.data_ptr<float>() + (worker * q.size(0) * q.size(1) + query) * block.shared;
-      g.dk = derivative.dk.data_ptr<float>() + key * block.shared;
-      g.dv = derivative.dv.data_ptr<float>() + key * block.values;
-      g.dbias = blocks.centre(own_bias);
+      g.dout_stride = g.out_stride = g.dv_stride = block.v_stride;
+      g.dq_stride = g.dk_stride = block.q_stride;
+      g.dout = dout.data_ptr<float>() + query * g.dout_stride + values;
+      g.out = result.out.data_ptr<float>() + query * g.out_stride + values;
+      g.normalizer = result.normalizer.data_ptr<float>() + blocks.head_row(n);
+      g.dq = dq.data_ptr<float>() + (worker * q.size(0) * q.size(1) + query) * g.dq_stride + shared;
+      g.dk = derivative.dk.data_ptr<float>() + key * g.dk_stride + shared;
+      g.dv = derivative.dv.data_ptr<float>() + key * g.dv_stride + values;
+      if (dbias.defined()) g.dbias = blocks.centre(dbias, at::get_thread_num(), n);
       for (int64_t t = 0; t < tiles; ++t) {
         // Tiles in rounds of 2 * workers, one from each end of a round: causal tiles cost less the later.
         const int64_t place = t % (2 * workers);
@@ -312,7 +354,8 @@ AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const T
     }
   });
   derivative.dq = workers == 1 ? dq.squeeze(0) : dq.sum(0);
-  if (dbias.defined()) derivative.dbias = dbias.sum(0).narrow(0, 0, bias.values.numel());
+  if (dbias.defined())
+    derivative.dbias = dbias.sum(0).narrow(1, 0, bias.values.size(-1)).view_as(bias.values);
   return derivative;
 }
 
@@ -321,7 +364,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Relati
   check(q, k, v, bias, mask, settings);
   if (!use_fused(q)) return reference(q, k, v, bias, mask, settings);
   Tensor scaled = q;
-  if (const int64_t content = content_width(q, settings); content < q.size(2)) {
+  if (const int64_t content = settings.content; content > 0 && content < q.size(2)) {
     // The kernel divides all columns alike, so the rest is multiplied first.
     const auto unscale = [&](const Tensor& rest, const Tensor& keys, const Tensor& hidden) {
       return rest * divisor(rest, keys.size(1), hidden, settings);

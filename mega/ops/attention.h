@@ -12,33 +12,35 @@ struct AttentionSettings {
   bool causal = false;
   int64_t chunk = -1;          // C; attention stays inside [cC, (c+1)C). Negative: one block of all.
   int64_t first_position = 0;  // of query 0 among the keys; 0 when there are chunks
-  int64_t content = 0;         // how many columns of q and k are scaled, the rest is bias as is; 0: all
+  int64_t heads = 1;           // H; q, k and v hold their columns one head after the other
+  int64_t content = 0;         // of one head: how many columns are scaled, the rest is bias as is; 0: all
   Dropout dropout;             // of the weights
 };
 
 // A bias that depends on key position minus query position: values[o - first] for offset o.
 struct RelativeBias {
-  torch::Tensor values;  // (offsets), or undefined for none
+  torch::Tensor values;  // (offsets), or (H, offsets) for each head its own, or undefined for none
   int64_t first = 0;
 };
 
-// f(Q K^T scale + bias) V (equation 11). q (B, Q, Z), k (B, K, Z), v (B, K, V), mask (B, K) bool with true =
-// padding, or undefined. Softmax scales by 1/sqrt(Z); the others by 1/l, where l is the position of a causal
-// query + 1, else the number of keys its chunk holds that are not padding. Where all keys of a chunk are
-// padding, softmax ignores the mask (as released). A query that sees no key gives 0.
+// f(Q K^T scale + bias) V (equation 11). q (B, Q, H Z), k (B, K, H Z), v (B, K, H V), mask (B, K) bool with
+// true = padding, or undefined -> (B, Q, H V). Softmax scales by 1/sqrt(Z); the others by 1/l, where l is the
+// position of a causal query + 1, else the number of keys its chunk holds that are not padding. Where all
+// keys of a chunk are padding, softmax ignores the mask (as released). A query that sees no key gives 0.
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const RelativeBias& bias, const torch::Tensor& mask,
                         const AttentionSettings& settings);
 
 // The fused form's two directions, for operations that contain one. Contiguous float32 on the CPU.
 struct AttentionResult {
-  torch::Tensor out;         // (B, Q, V)
-  torch::Tensor normalizer;  // (B, Q), softmax only
+  torch::Tensor out;         // (B, Q, H V)
+  torch::Tensor normalizer;  // (B, H, Q), softmax only
 };
 AttentionResult attention_forward(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                                   const RelativeBias& bias, const torch::Tensor& mask,
                                   const AttentionSettings& settings);
-// dk and dv may be k and v themselves, which are then overwritten.
+// dk and dv may be k and v themselves, which are then overwritten. dbias is undefined where nobody asks for
+// it.
 struct AttentionDerivative {
   torch::Tensor dk, dv, dq, dbias;
 };

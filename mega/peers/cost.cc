@@ -7,27 +7,65 @@ namespace {
 
 double real(int64_t n) { return static_cast<double>(n); }
 
+// Per token of a layer whose queries see so many keys on average.
+double layer_multiply_adds(int64_t width, int64_t hidden, double seen) {
+  const double d = real(width), f = real(hidden);
+  const double projections = 4 * d * d, scores_and_values = 2 * d * seen, feed_forward = 2 * d * f;
+  return projections + scores_and_values + feed_forward;
+}
+
+// Numbers that a layer keeps for its backward pass, per token.
+double kept_by_layer(int64_t width, int64_t hidden, int64_t heads) {
+  const double d = real(width), f = real(hidden), h = real(heads);
+  // Its input; queries, keys and values; the attention's output, and a normalizer for each head; the input of
+  // each norm with its two statistics, and the output of one (postnorm) or of both in place of the layer's
+  // input (prenorm, where that is the input of a norm); the hidden layer before its activation.
+  return d + 3 * d + d + h + 2 * (d + 2) + d + f;
+}
+
+// Numbers alive for a moment in the backward pass of the last layer, beyond what it has freed by then, per
+// token: in the feed-forward, the activated hidden layer or its gradient, twice; in the attention, gradients
+// of queries, keys and values.
+double moment_of_layer(int64_t width, int64_t hidden) {
+  const double d = real(width), f = real(hidden);
+  return std::max(2 * f + d, 2 * d);
+}
+
+// Rows of the output layer that every token needs: all of the vocabulary, or the frequent tokens and one row
+// for each other band.
+double output_rows(const TokenOptions& options) {
+  if (options.cutoffs.empty()) return real(options.vocabulary);
+  return real(options.cutoffs.front() + static_cast<int64_t>(options.cutoffs.size()));
+}
+
 }  // namespace
 
 double multiply_adds(const TransformerOptions& options, int64_t length) {
-  const double d = real(options.width), f = real(options.hidden);
-  const double projections = 4 * d * d, scores_and_values = 2 * d * real(length), feed_forward = 2 * d * f;
-  return real(options.layers) * (projections + scores_and_values + feed_forward);
+  return real(options.layers) * layer_multiply_adds(options.width, options.hidden, real(length));
+}
+
+double multiply_adds(const TransformerLanguageOptions& options, int64_t length) {
+  const double seen = (real(length) + 1.0) / 2.0;
+  return real(options.layers) * layer_multiply_adds(options.width, options.hidden, seen) +
+         output_rows(options) * real(options.width);
 }
 
 double activation_bytes(const TransformerOptions& options, int64_t length, int64_t batch) {
-  const double d = real(options.width), f = real(options.hidden), h = real(options.heads);
-  // Kept by a layer for its backward pass, per token: its input; queries, keys and values; the attention's
-  // output with split and with joined heads, and a normalizer for each head; the input of each norm with its
-  // two statistics, and the output of the first; the hidden layer before its activation.
-  const double kept = d + 3 * d + 2 * d + h + 2 * (d + 2) + d + f;
-  const double embedding = options.normalize_embedding ? d + 2 : 0.0;
-  // Alive for a moment in the backward pass of the last layer, beyond what it has freed by then: in the
-  // feed-forward, the activated hidden layer or its gradient, twice; in the attention, gradients of queries,
-  // keys and values.
-  const double moment = std::max(2 * f + d, 2 * d);
+  const double kept = kept_by_layer(options.width, options.hidden, options.heads);
+  const double embedding = options.normalize_embedding ? real(options.width + 2) : 0.0;
   const double all_layers = real(options.documents) * (real(options.layers) * kept + embedding);
-  return 4.0 * real(length) * real(batch) * (all_layers + moment);
+  return 4.0 * real(length) * real(batch) * (all_layers + moment_of_layer(options.width, options.hidden));
+}
+
+double activation_bytes(const TransformerLanguageOptions& options, int64_t length, int64_t batch) {
+  const double tokens = real(length) * real(batch), d = real(options.width), rows = output_rows(options);
+  const double kept = real(options.layers) * kept_by_layer(options.width, options.hidden, options.heads);
+  const double final_norm = 2 * d + 2;  // input and statistics, and its output for the output layer
+  // Either the last layer, or the output layer: scores of a few megabytes of tokens at a time (see
+  // mega/ops/softmax_loss.h) and gradients of its weights and of its input.
+  const double layer = tokens * moment_of_layer(options.width, options.hidden);
+  const double output = std::min(tokens * rows, std::max(real(1 << 21), 128 * rows)) + rows * d + tokens * d;
+  return 4.0 * (tokens * (kept + final_norm) + std::max(layer, output));
 }
 
 }  // namespace mega::peers

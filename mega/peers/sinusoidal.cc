@@ -24,14 +24,12 @@ Tensor make_table(int64_t length, int64_t width) {
 
 }  // namespace
 
-Tensor SinusoidalPositions::rows(int64_t length, const torch::TensorOptions& options) {
+Tensor SinusoidalPositions::rows(int64_t first, int64_t length, const torch::TensorOptions& options) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const int64_t known = table_.defined() ? table_.size(0) : 0;
-  if (length > known || table_.dtype() != options.dtype() || table_.device() != options.device()) {
-    const int64_t wanted = length > known ? std::max(length, 2 * known) : known;
-    table_ = make_table(wanted, width_).to(options);
-  }
-  return table_.narrow(0, 0, length);
+  const int64_t known = table_.defined() ? table_.size(0) : 0, end = first + length;
+  if (end > known || table_.dtype() != options.dtype() || table_.device() != options.device())
+    table_ = make_table(end > known ? std::max(end, 2 * known) : known, width_).to(options);
+  return table_.narrow(0, first, length);
 }
 
 }  // namespace mega::peers

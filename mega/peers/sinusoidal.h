@@ -13,8 +13,8 @@ class SinusoidalPositions {
   // An even width of at least 4.
   explicit SinusoidalPositions(int64_t width) : width_(width) {}
 
-  // (length, D): what is added to the first `length` tokens of a sequence, in the type of the options.
-  torch::Tensor rows(int64_t length, const torch::TensorOptions& options);
+  // (length, D): what is added to tokens `first`, first + 1, ... of a sequence, in the type of the options.
+  torch::Tensor rows(int64_t first, int64_t length, const torch::TensorOptions& options);
 
  private:
   int64_t width_;

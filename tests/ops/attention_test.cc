@@ -45,15 +45,19 @@ struct Case {
   AttentionSettings settings;
   Padding padding = Padding::none;
   bool biased = false;
+  bool own_bias = false;  // each head has one
 
   Tensors inputs(torch::ScalarType type = torch::kFloat32) const {
     const auto options = torch::TensorOptions(type);
     const bool chunked = settings.chunk > 0 && settings.chunk < keys;
     const int64_t rows = chunked ? settings.chunk : settings.first_position + queries;
     const int64_t columns = chunked ? settings.chunk : keys;
-    return {torch::randn({batch, queries, shared}, options), torch::randn({batch, keys, shared}, options),
-            torch::randn({batch, keys, values}, options),
-            biased ? torch::randn({rows - 1 + (settings.causal ? 1 : columns)}, options) : Tensor()};
+    const int64_t heads = settings.heads, offsets = rows - 1 + (settings.causal ? 1 : columns);
+    const Tensor bias = torch::randn({heads, offsets}, options);
+    return {torch::randn({batch, queries, heads * shared}, options),
+            torch::randn({batch, keys, heads * shared}, options),
+            torch::randn({batch, keys, heads * values}, options),
+            biased ? own_bias ? bias : bias[0] : Tensor()};
   }
   Tensor operator()(const Tensors& in, const Tensor& mask) const {
     const bool chunked = settings.chunk > 0 && settings.chunk < keys;
@@ -65,8 +69,8 @@ struct Case {
                   << (c.biased ? " biased" : "") << (c.settings.dropout.active() ? " dropout" : "")
                   << " padding=" << static_cast<int>(c.padding) << " chunk=" << c.settings.chunk
                   << " B=" << c.batch << " Q=" << c.queries << " K=" << c.keys << " Z=" << c.shared
-                  << " V=" << c.values << " content=" << c.settings.content
-                  << " first=" << c.settings.first_position;
+                  << " V=" << c.values << " H=" << c.settings.heads << (c.own_bias ? " with own bias" : "")
+                  << " content=" << c.settings.content << " first=" << c.settings.first_position;
   }
 };
 
@@ -144,6 +148,48 @@ TEST(Attention, FormsAgreeForOtherKeys) {
       if (repeat % 3 == 0) c.settings.dropout = {0.2f, 13};
       c.padding = static_cast<Padding>(pick({0, 1, 2}));
       check(c);
+    }
+  }
+}
+
+// Heads in chunks and beyond tiles, with one bias for all and with their own.
+TEST(Attention, FormsAgreeForHeads) {
+  torch::manual_seed(6);
+  Picker pick(6);
+  for (const auto function : kFunctions) {
+    for (int bits = 0; bits < 16; ++bits) {
+      const int64_t length = pick({1, 5, 12, 70, 150});
+      Case c{pick({1, 2, 3}), length, length, pick({3, 8, 19}), pick({5, 16, 33}), {}};
+      c.settings.function = function;
+      c.settings.heads = pick({2, 3, 5});
+      c.settings.causal = bits & 1;
+      c.settings.chunk = pick({-1, -1, 4, 66});
+      c.biased = bits & 2;
+      c.own_bias = bits & 4;
+      if (bits & 8) c.settings.dropout = {0.3f, 15};
+      c.padding = static_cast<Padding>(pick({0, 1, 2}));
+      check(c);
+    }
+  }
+}
+
+// Each head is an attention of its own.
+TEST(Attention, HeadsDoNotMeet) {
+  torch::manual_seed(7);
+  for (const Form form : {Form::reference, Form::fused}) {
+    const FormGuard guard(form);
+    Case c{2, 9, 9, 4, 6, {}};
+    c.settings.heads = 3;
+    c.settings.causal = true;
+    c.biased = c.own_bias = true;
+    const Tensors in = c.inputs();
+    const Tensor out = c(in, {});
+    AttentionSettings single = c.settings;
+    single.heads = 1;
+    for (int64_t h = 0; h < 3; ++h) {
+      const Tensor alone = attention(in[0].narrow(2, 4 * h, 4), in[1].narrow(2, 4 * h, 4),
+                                     in[2].narrow(2, 6 * h, 6), {in[3][h], 1 - c.queries}, {}, single);
+      mega::testing::expect_close(out.narrow(2, 6 * h, 6), alone, 1e-6, "head " + std::to_string(h));
     }
   }
 }
@@ -247,6 +293,13 @@ TEST(Attention, Refuses) {
   EXPECT_PRED2(contains, message(x, {}, {}, zero), "-1 for full attention");
   EXPECT_PRED2(contains, message(torch::randn({2, 5, 4}), {}, {}, chunked), "as many queries as keys");
   EXPECT_PRED2(contains, message(x, {torch::zeros({10}), -5}, {}, plain), "needs -5 to 5");
+  AttentionSettings three, tupe;
+  three.heads = 3;
+  EXPECT_PRED2(contains, message(x, {}, {}, three), "multiples of the number of heads, 3");
+  tupe.heads = 2;
+  EXPECT_PRED2(contains, message(x, {torch::zeros({3, 11}), -5}, {}, tupe), "or (2, offsets)");
+  tupe.content = 1;
+  EXPECT_PRED2(contains, message(x, {}, {}, tupe), "need a single head");
   const FormGuard guard(Form::fused);
   const Tensor wide = x.to(torch::kFloat64);
   EXPECT_PRED2(contains, error_of([&] { attention(wide, wide, wide, {}, {}, {}); }), "float32 on the CPU");
