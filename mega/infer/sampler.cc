@@ -12,6 +12,9 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+// Up to so many, the best of 268 thousand candidates are found several times as fast with a heap.
+constexpr ptrdiff_t kFew = 1024;
+
 // Both NaN and +inf: a model that is sure of two things at once is as broken as one that knows nothing.
 void check_logits(std::span<const float> logits) {
   require(logits.size() <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
@@ -85,8 +88,12 @@ void Sampler::sort_best(size_t count) {
   if (count <= sorted_) return;
   const auto begin = candidates_.begin() + static_cast<ptrdiff_t>(sorted_);
   const auto end = candidates_.begin() + static_cast<ptrdiff_t>(count);
-  std::nth_element(begin, end - 1, candidates_.end(), better);
-  std::sort(begin, end, better);
+  if (end - begin <= kFew) {
+    std::partial_sort(begin, end, candidates_.end(), better);
+  } else {
+    std::nth_element(begin, end - 1, candidates_.end(), better);
+    std::sort(begin, end, better);
+  }
   sorted_ = count;
 }
 

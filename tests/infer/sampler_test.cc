@@ -93,6 +93,17 @@ TEST(Sampler, TopKKeepsTheBest) {
   EXPECT_EQ(drawn(options, logits_of({0.25, 0.25, 0.25, 0.25})), (std::set<int32_t>{4, 5}));
 }
 
+TEST(Sampler, TopKOfManyTokens) {
+  std::vector<float> logits;
+  for (int i = 0; i < 20'000; ++i) logits.push_back(static_cast<float>(i) * 1e-6F);
+  SamplerOptions options;
+  options.top_k = 5000;
+  const std::map<int32_t, int> counts = count_draws(options, logits, 500);
+  EXPECT_GE(counts.begin()->first, 15'000);
+  EXPECT_LT(counts.begin()->first, 15'100);
+  EXPECT_GT(counts.rbegin()->first, 19'900);
+}
+
 TEST(Sampler, TopPKeepsTheFewestThatSuffice) {
   SamplerOptions options;
   const auto kept = [&](double top_p) {
