@@ -101,7 +101,7 @@ void InspectCommand::run() {
   }
   parts.add({"total", with_thousands(count.total), ""});
   std::printf("%s\n", parts.plain().c_str());
-  const int64_t documents = peers::documents(model_options);
+  const int64_t documents = sequence_options(model_options) != nullptr ? peers::documents(model_options) : 1;
   std::printf("one training step at length %s, batch %s%s: about %s of activations, %.1f GFLOP\n",
               with_thousands(tokens).c_str(), with_thousands(batch).c_str(), documents > 1 ? " of pairs" : "",
               human_bytes(static_cast<uint64_t>(memory)).c_str(),

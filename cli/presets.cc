@@ -9,6 +9,7 @@
 #include "mega/ops/runtime.h"
 #include "mega/peers/factory.h"
 #include "mega/train/estimate.h"
+#include "mega/train/language_task.h"
 
 namespace mega::cli {
 namespace {
@@ -31,15 +32,34 @@ int64_t longest(const InputOptions& options) {
   return std::visit(Longest(), options.input);
 }
 
+// Tokens that the whole training sees, and the length that they come in; 0 where that is not known.
+struct Volume {
+  double positions = 0.0;
+  int64_t length = 0;
+};
+
+Volume volume_of(const Recipe& recipe) {
+  const TrainOptions& train = recipe.train;
+  const double batches = static_cast<double>(train.updates * train.accumulation);
+  if (token_options(recipe.model) != nullptr) {
+    const BlockPlan plan = train::block_plan(recipe);
+    const int64_t length = plan.chunk * (plan.least + plan.most) / 2;
+    const int64_t each = train.batch_unit == BatchUnit::tokens ? 1 : length;
+    return {batches * static_cast<double>(train.batch * each), length};
+  }
+  const int64_t length = longest(recipe.input);
+  if (sequence_options(recipe.model) == nullptr || length == 0) return {};
+  return {batches * static_cast<double>(train.batch * length * peers::documents(recipe.model)), length};
+}
+
 // Time of a full training run here with sequences of full length, if it reaches half of the sgemm rate as
 // most do.
 std::string time_here(const Recipe& recipe, double gflops) {
   constexpr double kShare = 0.5;
-  const int64_t length = longest(recipe.input);
-  if (sequence_options(recipe.model) == nullptr || length == 0) return "";
-  const double positions = static_cast<double>(recipe.train.updates * recipe.train.accumulation) *
-                           static_cast<double>(recipe.train.batch * length * peers::documents(recipe.model));
-  return human_seconds(6e-9 * peers::multiply_adds(recipe.model, length) * positions / (kShare * gflops));
+  const Volume volume = volume_of(recipe);
+  if (volume.length == 0) return "";
+  return human_seconds(6e-9 * peers::multiply_adds(recipe.model, volume.length) * volume.positions /
+                       (kShare * gflops));
 }
 
 void list_presets() {

@@ -60,6 +60,15 @@ double output_multiply_adds(const TokenOptions& options, int64_t width) {
   return output_rows(options) * real(width);
 }
 
+double multiply_adds(const EncoderClassifierOptions& options, int64_t length) {
+  return real(options.layers) * block_multiply_adds(options.block, length);
+}
+
+double multiply_adds(const LanguageModelOptions& options, int64_t length) {
+  return real(options.layers) * block_multiply_adds(options.block, length) +
+         output_multiply_adds(options, options.block.width);
+}
+
 double activation_bytes(const EncoderClassifierOptions& options, int64_t length, int64_t batch) {
   const BlockNumbers block = block_numbers(options.block);
   return 4.0 * real(length) * real(batch) * (real(options.layers) * block.kept + block.moment);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mega/models/cost.h"
+
 namespace mega::peers {
 namespace {
 
@@ -31,13 +33,6 @@ double moment_of_layer(int64_t width, int64_t hidden) {
   return std::max(2 * f + d, 2 * d);
 }
 
-// Rows of the output layer that every token needs: all of the vocabulary, or the frequent tokens and one row
-// for each other band.
-double output_rows(const TokenOptions& options) {
-  if (options.cutoffs.empty()) return real(options.vocabulary);
-  return real(options.cutoffs.front() + static_cast<int64_t>(options.cutoffs.size()));
-}
-
 }  // namespace
 
 double multiply_adds(const TransformerOptions& options, int64_t length) {
@@ -47,7 +42,7 @@ double multiply_adds(const TransformerOptions& options, int64_t length) {
 double multiply_adds(const TransformerLanguageOptions& options, int64_t length) {
   const double seen = (real(length) + 1.0) / 2.0;
   return real(options.layers) * layer_multiply_adds(options.width, options.hidden, seen) +
-         output_rows(options) * real(options.width);
+         models::output_multiply_adds(options, options.width);
 }
 
 double activation_bytes(const TransformerOptions& options, int64_t length, int64_t batch) {
@@ -58,14 +53,13 @@ double activation_bytes(const TransformerOptions& options, int64_t length, int64
 }
 
 double activation_bytes(const TransformerLanguageOptions& options, int64_t length, int64_t batch) {
-  const double tokens = real(length) * real(batch), d = real(options.width), rows = output_rows(options);
+  const double tokens = real(length) * real(batch), d = real(options.width);
   const double kept = real(options.layers) * kept_by_layer(options.width, options.hidden, options.heads);
   const double final_norm = 2 * d + 2;  // input and statistics, and its output for the output layer
-  // Either the last layer, or the output layer: scores of a few megabytes of tokens at a time (see
-  // mega/ops/softmax_loss.h) and gradients of its weights and of its input.
-  const double layer = tokens * moment_of_layer(options.width, options.hidden);
-  const double output = std::min(tokens * rows, std::max(real(1 << 21), 128 * rows)) + rows * d + tokens * d;
-  return 4.0 * (tokens * (kept + final_norm) + std::max(layer, output));
+  // Either the last layer, or the output layer.
+  const double layer = 4.0 * tokens * moment_of_layer(options.width, options.hidden);
+  return 4.0 * tokens * (kept + final_norm) +
+         std::max(layer, models::output_bytes(options, options.width, length * batch));
 }
 
 }  // namespace mega::peers

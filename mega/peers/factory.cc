@@ -11,8 +11,6 @@
 namespace mega::peers {
 namespace {
 
-double real(int64_t n) { return static_cast<double>(n); }
-
 template <class Other>
 [[noreturn]] void fail_kind(const Other&, const char* expected) {
   fail("expected ", expected, ", not a model of kind \"", Other::kind, "\"");
@@ -51,13 +49,8 @@ struct Documents {
 
 struct MultiplyAdds {
   int64_t length;
-  double operator()(const EncoderClassifierOptions& o) const {
-    return real(o.layers) * models::block_multiply_adds(o.block, length);
-  }
-  double operator()(const LanguageModelOptions& o) const {
-    return real(o.layers) * models::block_multiply_adds(o.block, length) +
-           models::output_multiply_adds(o, o.block.width);
-  }
+  double operator()(const EncoderClassifierOptions& o) const { return models::multiply_adds(o, length); }
+  double operator()(const LanguageModelOptions& o) const { return models::multiply_adds(o, length); }
   double operator()(const TransformerOptions& o) const { return multiply_adds(o, length); }
   double operator()(const TransformerLanguageOptions& o) const { return multiply_adds(o, length); }
   template <class Other>
@@ -70,7 +63,9 @@ struct ActivationBytes {
   int64_t length, batch;
   double operator()(const ClassifierOptions& o) const { return models::activation_bytes(o, length, batch); }
   double operator()(const MatcherOptions& o) const { return models::activation_bytes(o, length, 2 * batch); }
-  double operator()(const LanguageModelOptions& o) const { return models::activation_bytes(o, length, batch); }
+  double operator()(const LanguageModelOptions& o) const {
+    return models::activation_bytes(o, length, batch);
+  }
   double operator()(const TransformerOptions& o) const { return activation_bytes(o, length, batch); }
   double operator()(const TransformerLanguageOptions& o) const { return activation_bytes(o, length, batch); }
   template <class Other>

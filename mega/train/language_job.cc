@@ -7,16 +7,6 @@
 #include "mega/train/language_task.h"
 
 namespace mega::train {
-namespace {
-
-const LanguageInput& language_input(const Recipe& recipe) {
-  const auto* input = std::get_if<LanguageInput>(&recipe.input.input);
-  require(input != nullptr, "a language model reads running text: set input.kind = language");
-  return *input;
-}
-
-}  // namespace
-
 LanguageJob::LanguageJob(const Recipe& recipe)
     : Job(recipe), corpus_(data::load_corpus(recipe.data, language_input(recipe), nullptr)) {
   require(!corpus_.train.empty(), recipe.data.path, ": no text to train on");
@@ -26,9 +16,9 @@ LanguageJob::LanguageJob(const Recipe& recipe)
 }
 
 std::string LanguageJob::describe() const {
-  std::string text = with_thousands(corpus_.train.size()) + " train, " + with_thousands(corpus_.valid.size()) +
-                     " valid, " + with_thousands(corpus_.test.size()) + " test tokens; " +
-                     with_thousands(corpus_.tokenizer->size()) + " token types";
+  std::string text = with_thousands(corpus_.train.size()) + " train, " +
+                     with_thousands(corpus_.valid.size()) + " valid, " + with_thousands(corpus_.test.size()) +
+                     " test tokens; " + with_thousands(corpus_.tokenizer->size()) + " token types";
   const int64_t unknown = corpus_.train.counts.unknown;
   if (unknown > 0) {
     char share[32];

@@ -15,12 +15,6 @@ using torch::Tensor;
 
 constexpr const char* kCarried = "carried.";
 
-const LanguageInput& language_input(const Recipe& recipe) {
-  const auto* input = std::get_if<LanguageInput>(&recipe.input.input);
-  require(input != nullptr, "a language model reads running text: set input.kind = language");
-  return *input;
-}
-
 Tensor tokens_of(const data::Document& document, torch::Device device) {
   return torch::from_blob(const_cast<int64_t*>(document.tokens.data()),
                           {std::ssize(document.lengths), document.length}, torch::kInt64)
@@ -39,6 +33,12 @@ Figure figure(const char* name, const infer::Estimate& estimate) {
 
 }  // namespace
 
+const LanguageInput& language_input(const Recipe& recipe) {
+  const auto* input = std::get_if<LanguageInput>(&recipe.input.input);
+  require(input != nullptr, "a language model reads running text: set input.kind = language");
+  return *input;
+}
+
 Scores text_scores(const infer::ScoreResult& result, LanguageUnits units) {
   Scores scores;
   scores.higher_is_better = false;
@@ -50,7 +50,8 @@ Scores text_scores(const infer::ScoreResult& result, LanguageUnits units) {
       scores.figures = {figure("bits per character", result.bits_per_character)};
       break;
     default:
-      scores.figures = {figure("perplexity", result.perplexity), figure("bits per byte", result.bits_per_byte)};
+      scores.figures = {figure("perplexity", result.perplexity),
+                        figure("bits per byte", result.bits_per_byte)};
   }
   scores.figures.push_back(figure("loss", result.nats_per_token));
   return scores;
@@ -59,8 +60,10 @@ Scores text_scores(const infer::ScoreResult& result, LanguageUnits units) {
 BlockPlan block_plan(const Recipe& recipe) {
   BlockPlan plan = recipe.train.blocks;
   if (plan.chunk > 0) return plan;
-  if (const auto* mega = std::get_if<LanguageModelOptions>(&recipe.model.model)) plan.chunk = mega->block.chunk;
-  if (const auto* peer = std::get_if<TransformerLanguageOptions>(&recipe.model.model)) plan.chunk = peer->window;
+  if (const auto* mega = std::get_if<LanguageModelOptions>(&recipe.model.model))
+    plan.chunk = mega->block.chunk;
+  if (const auto* peer = std::get_if<TransformerLanguageOptions>(&recipe.model.model))
+    plan.chunk = peer->window;
   require(plan.chunk > 0, "train.blocks.chunk: attention over the whole text needs a size of its own here");
   return plan;
 }
@@ -77,7 +80,8 @@ std::unique_ptr<data::BatchSource> LanguageTask::make_source() const {
   const TrainOptions& train = recipe_.train;
   return std::make_unique<data::BlockSource>(
       corpus_.train, block_plan(recipe_),
-      data::BatchOptions{train.batch, train.batch_unit, train.by_length, 2}, static_cast<uint64_t>(train.seed));
+      data::BatchOptions{train.batch, train.batch_unit, train.by_length, 2},
+      static_cast<uint64_t>(train.seed));
 }
 
 BatchLoss LanguageTask::loss(int64_t number) {

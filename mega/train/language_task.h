@@ -15,6 +15,9 @@ namespace mega::train {
 // perplexity of a token.
 Scores text_scores(const infer::ScoreResult& result, LanguageUnits units);
 
+// Throws unless the recipe reads running text.
+const LanguageInput& language_input(const Recipe& recipe);
+
 // Tokens in a chunk of the blocks that the recipe trains on.
 BlockPlan block_plan(const Recipe& recipe);
 

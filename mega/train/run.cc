@@ -58,8 +58,8 @@ void require_same_data(const fs::path& folder, const std::string& checksum) {
   if (!checkpoint) return;
   const auto before = checkpoint->model.metadata().find(kDataChecksum);
   if (before == checkpoint->model.metadata().end() || before->second == checksum) return;
-  fail(folder.string(), ": the examples are not those the run began with (checksum ", checksum,
-       ", then ", before->second, "); start a new run, with --init ", (folder / "model.safetensors").string(),
+  fail(folder.string(), ": the examples are not those the run began with (checksum ", checksum, ", then ",
+       before->second, "); start a new run, with --init ", (folder / "model.safetensors").string(),
        " if it shall go on from this one");
 }
 

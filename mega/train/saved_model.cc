@@ -11,7 +11,8 @@ namespace {
 double real(int64_t n) { return static_cast<double>(n); }
 
 // What a model of these options has at least beside the weights of its products: embedding and head of a
-// classifier, as many numbers as tokens in a language model, whose rare ones may be narrow, and position biases.
+// classifier, as many numbers as tokens in a language model, whose rare ones may be narrow, and position
+// biases.
 struct FewestOthers {
   double operator()(const EncoderClassifierOptions& o) const {
     return ends(o, o.block.width) + positions(o.block, o.layers);

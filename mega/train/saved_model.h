@@ -33,8 +33,8 @@ struct SavedLanguageModel {
   std::shared_ptr<models::TokenModel> model;
 };
 
-// `chunk`: attend in chunks of this many tokens instead of those of training; 0: those. Needs positions that any
-// length has, such as rotary ones.
+// `chunk`: attend in chunks of this many tokens instead of those of training; 0: those. Needs positions that
+// any length has, such as rotary ones.
 SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_t chunk = 0);
 
 // Throws where a model of these options cannot read such input.

@@ -8,7 +8,8 @@
 
 namespace mega::train {
 
-SequenceJob::SequenceJob(const Recipe& recipe) : Job(recipe), dataset_(load_dataset(dataset_request(recipe))) {
+SequenceJob::SequenceJob(const Recipe& recipe)
+    : Job(recipe), dataset_(load_dataset(dataset_request(recipe))) {
   require(dataset_.train.size() > 0, recipe.data.path, ": no training examples");
   fit_recipe(recipe_, dataset_);
   validate(recipe_);
@@ -26,8 +27,9 @@ std::string SequenceJob::describe() const {
     longest = std::max(longest, length);
   }
   const double mean = positions / static_cast<double>(dataset_.train.size());
-  std::string text = with_thousands(dataset_.train.size()) + " train, " + with_thousands(dataset_.valid.size()) +
-                     " valid, " + with_thousands(dataset_.test.size()) + " test examples; lengths up to " +
+  std::string text = with_thousands(dataset_.train.size()) + " train, " +
+                     with_thousands(dataset_.valid.size()) + " valid, " +
+                     with_thousands(dataset_.test.size()) + " test examples; lengths up to " +
                      with_thousands(longest) + ", mean " + with_thousands(static_cast<int64_t>(mean));
   if (!dataset_.classes.empty()) text += "; " + std::to_string(dataset_.classes.size()) + " classes";
   if (dataset_.problems > 0)

@@ -12,7 +12,8 @@ namespace {
 
 using torch::Tensor;
 
-// Tokens begin .. end - 1 of the text, in what a model reads before it predicts them: the token before each, and
+// Tokens begin .. end - 1 of the text, in what a model reads before it predicts them: the token before each,
+// and
 // </s> where the text begins.
 Tensor tokens_of(const data::TokenView& text, int64_t begin, int64_t end) {
   const Tensor tokens = torch::empty({end - begin}, torch::kInt64);
@@ -31,7 +32,8 @@ class Rows {
   // What comes at offset .. offset + length - 1 of each row, (rows, length).
   Tensor tokens(int64_t offset, int64_t length) const {
     std::vector<Tensor> rows;
-    for (const int64_t begin : begins_) rows.push_back(tokens_of(text_, begin + offset, begin + offset + length));
+    for (const int64_t begin : begins_)
+      rows.push_back(tokens_of(text_, begin + offset, begin + offset + length));
     return torch::stack(rows);
   }
 
@@ -104,7 +106,8 @@ struct Reader {
                                ? std::min(reading.context, total)
                                : std::max<int64_t>(1, (total + reading.segments - 1) / reading.segments);
     // As many side by side as make one chunk of each a batch.
-    const int64_t side = std::max<int64_t>(1, reading.positions / std::min(length, chunk > 0 ? chunk : length));
+    const int64_t side =
+        std::max<int64_t>(1, reading.positions / std::min(length, chunk > 0 ? chunk : length));
     std::vector<int64_t> begins;
     for (int64_t begin = 0; begin < total; begin += length) {
       const int64_t left = total - begin;
@@ -152,8 +155,8 @@ struct Reader {
 
 }  // namespace
 
-TextEvaluation evaluate_text(models::TokenModel& model, const ModelOptions& options, const data::TokenView& text,
-                             const TextReading& reading) {
+TextEvaluation evaluate_text(models::TokenModel& model, const ModelOptions& options,
+                             const data::TokenView& text, const TextReading& reading) {
   require(!text.empty(), "there is no text to evaluate on");
   const torch::NoGradGuard guard;
   model.eval();
@@ -168,8 +171,7 @@ TextEvaluation evaluate_text(models::TokenModel& model, const ModelOptions& opti
   reader.score.add({}, {text.counts.characters, text.counts.bytes, text.counts.unknown});
   TextEvaluation evaluation;
   evaluation.score = reader.score.result();
-  evaluation.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return evaluation;
 }
 
