@@ -123,7 +123,8 @@ TEST(SentencePiece, ManyThreadsReadOneTokenizer) {
 }
 
 TEST(SentencePiece, ATextTooSmallGivesASmallerVocabulary) {
-  const auto builder = make_tokenizer_builder({.units = LanguageUnits::sentencepiece});
+  const auto builder =
+      make_tokenizer_builder({.units = LanguageUnits::sentencepiece, .vocabulary = int64_t{1} << 30});
   builder->add_line("a");
   const auto tokenizer = builder->finish();
   EXPECT_GT(tokenizer->size(), 260);
