@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "mega/base/error.h"
+#include "mega/config/sentence_piece_check.h"
 #include "mega/config/tokens.h"
 #include "mega/config/utf8.h"
 
@@ -36,6 +37,8 @@ std::string with_blanks(std::string_view piece) {
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   SentencePieceTokenizer(std::string_view model, const std::string& where) : model_(model) {
+    require(is_model_without_normalization(model), where,
+            ": the model of SentencePiece is damaged, or it changes characters; expected one made here");
     const auto status = processor_.LoadFromSerializedProto(model);
     require(status.ok(), where, ": not a model of SentencePiece: ", status.message());
     number_pieces(where);

@@ -22,11 +22,11 @@ inline constexpr int64_t kUsualPieces = 8000;
 
 std::unique_ptr<Tokenizer> make_sentence_piece_tokenizer(std::string_view model, const std::string& where);
 
-// Learns from a sample of 64 MiB where the text is longer. A text that has not enough different pieces gives
+// Learns from a sample of 16 MiB where the text is longer. A text that has not enough different pieces gives
 // a smaller vocabulary than was asked for.
 std::unique_ptr<TokenizerBuilder> make_sentence_piece_builder(const LanguageInput& options);
 
-// The bytes at the begin of a text that SentencePiece can read: up to a byte that is no UTF-8, or a character
+// The bytes at the begin of a text that SentencePiece can read, up to a byte that is no UTF-8, or a character
 // that it keeps for itself.
 size_t readable_prefix(std::string_view text);
 

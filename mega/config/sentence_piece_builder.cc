@@ -11,7 +11,11 @@
 namespace mega {
 namespace {
 
-constexpr size_t kSampleBytes = size_t{64} << 20;
+// Enough for thousands of pieces. Learning takes some seconds per megabyte, but up to a minute where there
+// are no blanks between words.
+constexpr size_t kSampleBytes = size_t{16} << 20;
+// SentencePiece chooses among a million candidates; it would reserve memory for all that it is asked for.
+constexpr int64_t kMostTypes = 1'000'000;
 // SentencePiece leaves out lines of more than 4192 bytes.
 constexpr size_t kLongestLine = 4096;
 
@@ -33,7 +37,7 @@ class SampleIterator final : public sentencepiece::SentenceIterator {
 class SentencePieceBuilder final : public TokenizerBuilder {
  public:
   explicit SentencePieceBuilder(const LanguageInput& options)
-      : types_(options.vocabulary == 0 ? kUsualPieces : options.vocabulary) {
+      : types_(options.vocabulary == 0 ? kUsualPieces : std::min(options.vocabulary, kMostTypes)) {
     constexpr int64_t kAlways = kFirstSymbol + 256;
     require(types_ > kAlways, "a vocabulary of ", types_, " has no room for pieces beside the ", kAlways,
             " specials and bytes; ask for more");

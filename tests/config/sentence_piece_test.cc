@@ -123,7 +123,8 @@ TEST(SentencePiece, ManyThreadsReadOneTokenizer) {
 }
 
 TEST(SentencePiece, ATextTooSmallGivesASmallerVocabulary) {
-  const auto builder = make_tokenizer_builder({.units = LanguageUnits::sentencepiece});
+  const auto builder =
+      make_tokenizer_builder({.units = LanguageUnits::sentencepiece, .vocabulary = int64_t{1} << 30});
   builder->add_line("a");
   const auto tokenizer = builder->finish();
   EXPECT_GT(tokenizer->size(), 260);
@@ -154,7 +155,8 @@ TEST(SentencePiece, AVeryLongLineIsLearntInParts) {
 
 TEST(SentencePiece, DamagedModelsAreErrors) {
   EXPECT_PRED2(contains, error_of([] { load(""); }), "model.bin: ");
-  EXPECT_PRED2(contains, error_of([] { load("no model"); }), "model.bin: not a model of SentencePiece");
+  EXPECT_PRED2(contains, error_of([] { load("no model"); }),
+               "model.bin: the model of SentencePiece is damaged");
   const std::string model = shared().vocabulary();
   for (size_t length = 0; length < model.size(); length += 1 + length / 100)
     EXPECT_THROW(load(std::string_view(model).substr(0, length)), Error) << length;
@@ -174,6 +176,19 @@ TEST(SentencePiece, ModelsWithWrongBytesDoNotCrash) {
     } catch (const Error&) {
     }
   }
+}
+
+// A field of Protocol Buffers with bytes, shorter than 128.
+std::string field(int number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+
+TEST(SentencePiece, ATableForChangingCharactersIsRefused) {
+  // A trie of 16 bytes that points far beyond itself.
+  const std::string table = std::string("\x10\0\0\0", 4) + std::string(16, '\x7f') + "replacement";
+  const std::string model = shared().vocabulary();
+  EXPECT_PRED2(contains, error_of([&] { load(model + field(3, field(2, table))); }), "it changes characters");
+  EXPECT_NO_THROW(load(model + field(3, field(2, ""))));
 }
 
 TEST(LineSample, KeepsAllThatFits) {
