@@ -19,6 +19,7 @@ static_assert(std::endian::native == std::endian::little, "tokens are mapped as 
 
 constexpr std::array<char, 8> kMagic = {'M', 'e', 'g', 'a', 'T', 'o', 'k', '\n'};
 constexpr uint32_t kVersion = 1;
+constexpr const char* kRemedy = "; delete it, and it will be made again";
 constexpr size_t kWrittenAtOnce = size_t{1} << 18;
 constexpr uint64_t kChecksumSeed = 0xCBF29CE484222325U;
 
@@ -134,7 +135,6 @@ TokenFile::TokenFile(const std::filesystem::path& path) : name_(path.string()), 
 TokenFile TokenFile::open(const std::filesystem::path& path) {
   TokenFile file(path);
   const std::span<const std::byte> bytes = file.file_.bytes();
-  constexpr const char* kRemedy = "; delete it, and it will be made again";
   require(bytes.size() >= sizeof(Head), file.name_, ": no file of tokens: too short", kRemedy);
   const auto head = read_value<Head>(bytes);
   require(head.magic == kMagic, file.name_, ": no file of tokens");
@@ -153,6 +153,10 @@ TokenFile TokenFile::open(const std::filesystem::path& path) {
   const uint64_t most = head.bytes_per_token == sizeof(uint16_t) ? kMostOfTwoBytes : kMostTypes;
   require(foot.vocabulary > 0 && foot.vocabulary <= most, file.name_, ": damaged: a vocabulary of ",
           foot.vocabulary, " tokens", kRemedy);
+  constexpr uint64_t kMostText = uint64_t{1} << 62;
+  require(foot.lines <= foot.tokens && foot.unknown <= foot.tokens && foot.characters <= foot.bytes &&
+              foot.bytes <= kMostText,
+          file.name_, ": damaged: its counts do not fit each other", kRemedy);
 
   file.bytes_per_token_ = static_cast<int>(head.bytes_per_token);
   file.size_ = static_cast<int64_t>(foot.tokens);
@@ -186,7 +190,7 @@ void TokenFile::copy(int64_t begin, int64_t count, int64_t* out) const {
   with_tokens(begin, begin + count, [&](auto tokens) {
     for (const int64_t token : tokens) {
       require(token < vocabulary_, name_, ": damaged: token ", token, " of a vocabulary of ", vocabulary_,
-              "; delete it, and it will be made again");
+              kRemedy);
       *out++ = token;
     }
   });
@@ -204,12 +208,11 @@ void TokenFile::verify() const {
   with_tokens(0, size_, [&](auto tokens) {
     for (const int64_t token : tokens) {
       require(token < vocabulary_, name_, ": damaged: token ", token, " of a vocabulary of ", vocabulary_,
-              "; delete it, and it will be made again");
+              kRemedy);
       checksum = add_to_checksum(checksum, static_cast<uint64_t>(token));
     }
   });
-  require(checksum == checksum_, name_,
-          ": damaged: the checksum of its tokens is another; delete it, and it will be made again");
+  require(checksum == checksum_, name_, ": damaged: the checksum of its tokens is another", kRemedy);
 }
 
 }  // namespace mega::data

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mega/base/random.h"
 #include "mega/config/tokens.h"
 #include "tests/base/helpers.h"
 #include "tests/data/token_texts.h"
@@ -132,6 +133,24 @@ TEST(TokenFile, DamageIsFoundInAnyByte) {
   write_file(folder / "b.tokens", damaged);
   const TokenFile file = TokenFile::open(folder / "b.tokens");
   EXPECT_PRED2(contains, error_of([&] { all_of(file); }), "token 10 of a vocabulary of 10");
+}
+
+// A file whose checksums are right, made to mislead.
+TEST(TokenFile, ImpossibleCountsAreErrors) {
+  const ScratchFolder folder;
+  write_tokens(folder / "a.tokens", {5, 6, 7, 8}, 10);
+  const std::string whole = read_file(folder / "a.tokens");
+  constexpr size_t kFoot = 72;
+  const char* const fields[] = {"tokens", "lines", "characters", "bytes", "unknown", "vocabulary"};
+  for (size_t field = 0; field < std::size(fields); ++field) {
+    std::string foot = whole.substr(whole.size() - kFoot, kFoot - sizeof(uint64_t));
+    foot.replace(field * sizeof(uint64_t), sizeof(uint64_t), sizeof(uint64_t), '\xFF');
+    const uint64_t checksum = stream_seed(1, foot);
+    foot.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
+    write_file(folder / "b.tokens", whole.substr(0, whole.size() - kFoot) + foot);
+    const std::string error = error_of([&] { TokenFile::open(folder / "b.tokens"); });
+    EXPECT_PRED2(contains, error, "damaged: ") << fields[field];
+  }
 }
 
 TEST(TokenFile, OtherFilesAreNamed) {
