@@ -55,6 +55,22 @@ void read_parts(const TextRange& range, const char* title,
   }
 }
 
+std::string vocabulary_checksum(std::string_view vocabulary) {
+  return hexadecimal(stream_seed(0, vocabulary));
+}
+
+// A kept vocabulary stands below its checksum; none where it is not there or damaged.
+std::optional<std::string> read_kept_vocabulary(const fs::path& path) {
+  std::error_code none;
+  if (!fs::exists(path, none)) return std::nullopt;
+  const std::string text = read_file(path);
+  const size_t line = text.find('\n');
+  if (line == std::string::npos) return std::nullopt;
+  std::string vocabulary = text.substr(line + 1);
+  if (text.substr(0, line) != vocabulary_checksum(vocabulary)) return std::nullopt;
+  return vocabulary;
+}
+
 std::shared_ptr<const Tokenizer> learn_tokenizer(const TextSource& text, const LanguageInput& input,
                                                  const fs::path& folder) {
   const std::unique_ptr<TokenizerBuilder> builder = make_tokenizer_builder(input);
@@ -64,20 +80,20 @@ std::shared_ptr<const Tokenizer> learn_tokenizer(const TextSource& text, const L
   fingerprint = stream_seed(fingerprint, "size", static_cast<uint64_t>(input.vocabulary));
   fingerprint = stream_seed(fingerprint, "min_count", static_cast<uint64_t>(input.min_count));
   const fs::path kept = folder / (hexadecimal(fingerprint) + ".vocabulary");
-  std::error_code none;
-  if (fs::exists(kept, none)) {
-    try {
-      return make_tokenizer(input.units, read_file(kept), kept.string());
-    } catch (const Error&) {  // damaged: made again
-    }
-  }
+  if (const auto vocabulary = read_kept_vocabulary(kept))
+    return make_tokenizer(input.units, *vocabulary, kept.string());
+
   require_writable(folder);
+  bool empty = true;
   read_parts(text.range(), "counting words", [&](const TextPart& part) {
     builder->add_line(part.text);
+    empty = false;
     return true;
   });
+  require(!empty, text.name, ": an empty text; there is nothing to learn from");
   std::shared_ptr<const Tokenizer> tokenizer = builder->finish();
-  write_file(kept, tokenizer->vocabulary());
+  const std::string vocabulary = tokenizer->vocabulary();
+  write_file(kept, vocabulary_checksum(vocabulary) + "\n" + vocabulary);
   return tokenizer;
 }
 

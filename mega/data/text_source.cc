@@ -123,7 +123,7 @@ TextRange TextDivision::piece(size_t number) {
       return piece == 0 || target == 0 ? target : find_cut(files_, target, std::min(piece / 2, kFarthest));
     };
     const int64_t test_begin = cut(total - test, test);
-    const int64_t valid_begin = valid == 0 ? test_begin : cut(total - test - valid, valid);
+    const int64_t valid_begin = std::min(cut(total - test - valid, valid), test_begin);
     cuts_ = {0, valid_begin, test_begin, total};
   }
   return {files_, (*cuts_)[number], (*cuts_)[number + 1]};

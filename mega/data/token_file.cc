@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,8 @@ static_assert(std::endian::native == std::endian::little, "tokens are mapped as 
 
 constexpr std::array<char, 8> kMagic = {'M', 'e', 'g', 'a', 'T', 'o', 'k', '\n'};
 constexpr uint32_t kVersion = 1;
+constexpr const char* kRemedy = "; delete it, and it will be made again";
+constexpr size_t kWrittenAtOnce = size_t{1} << 18;
 constexpr uint64_t kChecksumSeed = 0xCBF29CE484222325U;
 
 struct Head {
@@ -28,8 +31,9 @@ struct Head {
 struct Foot {
   uint64_t tokens = 0, lines = 0, characters = 0, bytes = 0, unknown = 0;
   uint64_t vocabulary = 0, checksum = 0, fingerprint = 0;
+  uint64_t own_checksum = 0;  // of the numbers before it
 };
-static_assert(sizeof(Head) == 16 && sizeof(Foot) == 64, "no padding goes into the file");
+static_assert(sizeof(Head) == 16 && sizeof(Foot) == 72, "no padding goes into the file");
 
 constexpr int64_t kMostOfTwoBytes = 1 << 16;
 constexpr int64_t kMostTypes = int64_t{1} << 31;
@@ -40,6 +44,11 @@ uint64_t add_to_checksum(uint64_t checksum, uint64_t token) { return (checksum ^
 template <class Value>
 std::span<const std::byte> bytes_of(const Value& value) {
   return std::as_bytes(std::span(&value, 1));
+}
+
+uint64_t own_checksum(const Foot& foot) {
+  const std::string_view bytes(reinterpret_cast<const char*>(&foot), offsetof(Foot, own_checksum));
+  return stream_seed(kVersion, bytes);
 }
 
 template <class Value>
@@ -74,18 +83,28 @@ void TokenWriter::append(std::span<const int32_t> tokens) {
 
 template <class Token>
 void TokenWriter::append_as(std::span<const int32_t> tokens) {
-  std::vector<Token> narrow;
-  narrow.reserve(tokens.size());
   for (const int32_t token : tokens) {
     require(token >= 0 && token < vocabulary_, path_.string(), ": token ", token, " of a vocabulary of ",
             vocabulary_);
-    narrow.push_back(static_cast<Token>(token));
     checksum_ = add_to_checksum(checksum_, static_cast<uint64_t>(token));
     counts_.lines += token == kEnd ? 1 : 0;
     counts_.unknown += token == kUnknown ? 1 : 0;
   }
-  file_.write(std::as_bytes(std::span(narrow)));
+  const size_t before = unwritten_.size();
+  unwritten_.resize(before + tokens.size() * sizeof(Token));
+  std::byte* to = unwritten_.data() + before;
+  for (const int32_t token : tokens) {
+    const auto narrow = static_cast<Token>(token);
+    std::memcpy(to, &narrow, sizeof(Token));
+    to += sizeof(Token);
+  }
   size_ += std::ssize(tokens);
+  if (unwritten_.size() >= kWrittenAtOnce) write_buffer();
+}
+
+void TokenWriter::write_buffer() {
+  file_.write(unwritten_);
+  unwritten_.clear();
 }
 
 void TokenWriter::count_text(std::string_view text) {
@@ -97,14 +116,16 @@ void TokenWriter::count_text(std::string_view text) {
 
 void TokenWriter::finish() {
   const auto count = [](int64_t number) { return static_cast<uint64_t>(number); };
-  const Foot foot{count(size_),
-                  count(counts_.lines),
-                  count(counts_.characters),
-                  count(counts_.bytes),
-                  count(counts_.unknown),
-                  count(vocabulary_),
-                  checksum_,
-                  fingerprint_};
+  Foot foot{count(size_),
+            count(counts_.lines),
+            count(counts_.characters),
+            count(counts_.bytes),
+            count(counts_.unknown),
+            count(vocabulary_),
+            checksum_,
+            fingerprint_};
+  foot.own_checksum = own_checksum(foot);
+  write_buffer();
   file_.write(bytes_of(foot));
   file_.commit();
 }
@@ -114,7 +135,6 @@ TokenFile::TokenFile(const std::filesystem::path& path) : name_(path.string()), 
 TokenFile TokenFile::open(const std::filesystem::path& path) {
   TokenFile file(path);
   const std::span<const std::byte> bytes = file.file_.bytes();
-  constexpr const char* kRemedy = "; delete it, and it will be made again";
   require(bytes.size() >= sizeof(Head), file.name_, ": no file of tokens: too short", kRemedy);
   const auto head = read_value<Head>(bytes);
   require(head.magic == kMagic, file.name_, ": no file of tokens");
@@ -125,6 +145,7 @@ TokenFile TokenFile::open(const std::filesystem::path& path) {
   require(bytes.size() >= sizeof(Head) + sizeof(Foot), file.name_, ": truncated", kRemedy);
 
   const auto foot = read_value<Foot>(bytes.last(sizeof(Foot)));
+  require(foot.own_checksum == own_checksum(foot), file.name_, ": truncated or damaged at its end", kRemedy);
   const uint64_t room = bytes.size() - sizeof(Head) - sizeof(Foot);
   require(room % head.bytes_per_token == 0 && foot.tokens == room / head.bytes_per_token, file.name_,
           ": truncated or damaged: its ", bytes.size(), " bytes are not those of ", foot.tokens, " tokens",
@@ -169,7 +190,7 @@ void TokenFile::copy(int64_t begin, int64_t count, int64_t* out) const {
   with_tokens(begin, begin + count, [&](auto tokens) {
     for (const int64_t token : tokens) {
       require(token < vocabulary_, name_, ": damaged: token ", token, " of a vocabulary of ", vocabulary_,
-              "; delete it, and it will be made again");
+              kRemedy);
       *out++ = token;
     }
   });
@@ -187,12 +208,11 @@ void TokenFile::verify() const {
   with_tokens(0, size_, [&](auto tokens) {
     for (const int64_t token : tokens) {
       require(token < vocabulary_, name_, ": damaged: token ", token, " of a vocabulary of ", vocabulary_,
-              "; delete it, and it will be made again");
+              kRemedy);
       checksum = add_to_checksum(checksum, static_cast<uint64_t>(token));
     }
   });
-  require(checksum == checksum_, name_,
-          ": damaged: the checksum of its tokens is another; delete it, and it will be made again");
+  require(checksum == checksum_, name_, ": damaged: the checksum of its tokens is another", kRemedy);
 }
 
 }  // namespace mega::data

@@ -4,11 +4,13 @@
 // the last token is written: counts, checksum, fingerprint. Numbers are little-endian.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mega/base/file.h"
@@ -40,6 +42,7 @@ class TokenWriter {
  private:
   template <class Token>
   void append_as(std::span<const int32_t> tokens);
+  void write_buffer();
 
   std::filesystem::path path_;
   AtomicFile file_;
@@ -48,6 +51,7 @@ class TokenWriter {
   uint64_t checksum_;
   int64_t size_ = 0;
   TextCounts counts_;
+  std::vector<std::byte> unwritten_;  // a line is too little for a write of its own
 };
 
 // Immutable; safe to use from many threads.
