@@ -10,7 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/config/presets.h"
-#include "mega/data/batches.h"
+#include "mega/data/example_source.h"
 #include "mega/peers/factory.h"
 #include "mega/train/adamw.h"
 #include "mega/train/sequence_task.h"
@@ -75,8 +75,9 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
   setting->signature = train::make_signature(recipe, setting->dataset);
 
   const data::Encoder encoder(setting->signature, train::cls_token(recipe.model));
-  data::BatchStream stream(setting->dataset.train, encoder, {settings.batch, BatchUnit::examples, true, 1},
-                           static_cast<uint64_t>(recipe.train.seed));
+  data::BatchStream stream(std::make_unique<data::ExampleSource>(
+      setting->dataset.train, encoder, data::BatchOptions{settings.batch, BatchUnit::examples, true, 1},
+      static_cast<uint64_t>(recipe.train.seed)));
   for (int64_t i = 0; i < kBatches; ++i) {
     setting->batches.push_back(stream.next());
     const data::Batch& batch = setting->batches.back();

@@ -13,7 +13,7 @@
 #include "mega/config/model_file.h"
 #include "mega/config/presets.h"
 #include "mega/models/decay_spectrum.h"
-#include "mega/models/model.h"
+#include "mega/models/parameter_count.h"
 #include "mega/peers/factory.h"
 #include "mega/train/saved_model.h"
 
@@ -60,7 +60,8 @@ void InspectCommand::run() {
   if (tokens == 0) tokens = kUsualLength;
   validate(asked);
   const ModelOptions& model_options = asked.model;
-  const bool buildable = sequence_options(model_options) != nullptr;
+  const bool buildable =
+      sequence_options(model_options) != nullptr || token_options(model_options) != nullptr;
 
   nlohmann::ordered_json report = {{"name", name}};
   report["options"] = options_to_json(model_options);
@@ -68,7 +69,7 @@ void InspectCommand::run() {
   models::ParameterCount count;
   double memory = 0.0, multiply_adds = 0.0;
   if (buildable) {
-    count = models::count_parameters(*peers::make_sequence_model(model_options));
+    count = models::count_parameters(*peers::make_any_model(model_options));
     memory = peers::activation_bytes(model_options, tokens, batch);
     multiply_adds = peers::multiply_adds(model_options, tokens);
     report["parameters"] = count.total;
@@ -111,7 +112,7 @@ void InspectCommand::run() {
 // How far back each layer of a trained model looks, as quantiles of its half lives.
 void InspectCommand::print_spectrum() const {
   const ModelFile file = ModelFile::open(model_path(name));
-  const auto model = peers::make_sequence_model(file.options);
+  const auto model = peers::make_any_model(file.options);
   train::load_weights(*model, file.tensors);
   const auto layers = models::decay_spectrum(*model);
   if (layers.empty()) return;

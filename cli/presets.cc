@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "mega/base/table.h"
 #include "mega/base/text.h"
-#include "mega/models/model.h"
+#include "mega/models/parameter_count.h"
 #include "mega/ops/runtime.h"
 #include "mega/peers/factory.h"
 #include "mega/train/estimate.h"
@@ -15,8 +15,8 @@ namespace {
 
 // "" for a model this version cannot build.
 std::string parameters_of(const ModelOptions& options) {
-  if (sequence_options(options) == nullptr) return "";
-  return with_thousands(models::count_parameters(*peers::make_sequence_model(options)).total);
+  if (sequence_options(options) == nullptr && token_options(options) == nullptr) return "";
+  return with_thousands(models::count_parameters(*peers::make_any_model(options)).total);
 }
 
 // Positions that the input options let through; 0: no limit.

@@ -1,5 +1,5 @@
-# find_package(Mega) gives Mega::mega, and below it Mega::data, Mega::kernels and Mega::base, which need no
-# libtorch.
+# find_package(Mega) gives Mega::mega, and below it Mega::infer, Mega::data, Mega::kernels and Mega::base, which
+# need no libtorch.
 include(CMakeFindDependencyMacro)
 find_dependency(hwy)
 find_dependency(nlohmann_json)

@@ -138,7 +138,7 @@ struct TokenOptions {
   bool tie_output = true;
   bool tie_projections = true;
   bool scale_embedding = true;
-  bool released_bands = false;
+  bool released_loss = false;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
@@ -155,10 +155,9 @@ struct TokenOptions {
     v.field("tie_output", self.tie_output, "the output layer uses the embeddings");
     v.field("tie_projections", self.tie_projections, "the adaptive softmax uses the embedding's projections");
     v.field("scale_embedding", self.scale_embedding, "multiply embeddings by sqrt(D)");
-    v.field(
-        "released_bands", self.released_bands,
-        "as released: the second token of each rarer band is taken for padding, by its embedding and by the "
-        "training loss");
+    v.field("released_loss", self.released_loss,
+            "adaptive softmax, in training: the second token of each rarer band counts with its band alone, "
+            "as released");
   }
 };
 

@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kInput = "input";
 constexpr const char* kData = "data";
 constexpr const char* kClasses = "classes";
+constexpr const char* kVocabulary = "vocabulary";
 
 // The tensors by name; S is Signature or const Signature.
 template <class S>
@@ -93,6 +94,11 @@ std::vector<TensorView> signature_tensors(const Signature& signature) {
     if (!values->empty())
       tensors.push_back(
           {name, DType::F32, {static_cast<int64_t>(values->size())}, std::as_bytes(std::span(*values))});
+  if (!signature.vocabulary.empty())
+    tensors.push_back({kVocabulary,
+                       DType::U8,
+                       {static_cast<int64_t>(signature.vocabulary.size())},
+                       std::as_bytes(std::span(signature.vocabulary))});
   return tensors;
 }
 
@@ -110,6 +116,11 @@ Signature read_signature(const Safetensors& file, const std::string& where) {
   for (const auto& [name, values] : statistics(signature))
     if (const TensorView* tensor = file.find(name)) *values = read_numbers(*tensor, where);
   check_statistics(signature, where);
+  if (const TensorView* tensor = file.find(kVocabulary)) {
+    require(tensor->dtype == DType::U8, where, ": ", kVocabulary, ": expected U8, got ",
+            to_string(tensor->dtype));
+    signature.vocabulary.assign(reinterpret_cast<const char*>(tensor->data.data()), tensor->data.size());
+  }
   return signature;
 }
 

@@ -1,7 +1,8 @@
 // Running text as token numbers and back, for language models.
 //
-// Numbers are the released ones (mega/config/tokens.h): four specials, then the symbols, frequent ones first.
-// A newline is </s>: each line of a corpus ends with one, and nothing is added that the text does not have.
+// Numbers are the released ones (mega/config/tokens.h): four specials, then the symbols: bytes in their
+// order, characters and words with frequent ones first, pieces as SentencePiece sorts them. A newline is
+// </s>: each line of a corpus ends with one, and nothing is added that the text does not have.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +28,21 @@ class Tokenizer {
   // Appends the tokens of a line or of a part of one; `line` has no newline.
   virtual void encode_line(std::string_view line, std::vector<int32_t>& tokens) const = 0;
 
-  // What a token adds to the text. `begins_line`: it is the first of its line, so that no blank goes before a
-  // word. </s> is a newline; <unk> is the word <unk>, or U+FFFD among characters and bytes.
-  virtual std::string text(int32_t token, bool begins_line) const = 0;
-
   // What the model file keeps: make_tokenizer makes the same tokenizer again. Empty for bytes.
   virtual std::string vocabulary() const = 0;
+
+  // What a token adds to the text. `begins_line`: it is the first of its line, so that no blank goes before a
+  // word. </s> is a newline, <s> and <pad> are nothing; <unk> is the word <unk>, or U+FFFD in all other
+  // units. Error where there is no such token.
+  std::string text(int32_t token, bool begins_line) const;
 
   // The whole text: a newline becomes </s>; a last line without one stays without.
   std::vector<int32_t> encode(std::string_view text) const;
   std::string decode(std::span<const int32_t> tokens) const;
+
+ protected:
+  // The text of <unk> or of a symbol: `token` is within kUnknown .. size() - 1.
+  virtual std::string symbol_text(int32_t token, bool begins_line) const = 0;
 };
 
 // The tokenizer of a model: `vocabulary` as it stands in the model file. Error where it is damaged; `where`

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/config/tokens.h"
 
@@ -115,6 +114,7 @@ Batch make_batch(const Part& part, const Encoder& encoder, std::span<const int64
   const size_t outputs = part.records.empty() ? 0 : part.targets.size() / part.records.size();
   for (const int64_t example : examples) {
     const auto i = static_cast<size_t>(example);
+    batch.names.push_back(part.records[i].where);
     if (!part.labels.empty()) batch.labels.push_back(part.labels[i]);
     for (size_t k = 0; k < outputs; ++k) batch.targets.push_back(part.targets[i * outputs + k]);
   }
@@ -130,67 +130,6 @@ std::vector<int64_t> lengths_of(const Part& part, const Encoder& encoder, int do
     lengths.push_back(longest);
   }
   return lengths;
-}
-
-BatchStream::BatchStream(const Part& part, const Encoder& encoder, const BatchOptions& options, uint64_t seed,
-                         Cursor start)
-    : part_(part),
-      encoder_(encoder),
-      options_(options),
-      seed_(seed),
-      lengths_(lengths_of(part, encoder, options.documents)),
-      cursor_(start) {
-  require(!lengths_.empty(), "there are no training examples");
-  // Of the first epoch, wherever this one begins: a resumed run counts as the whole one did.
-  batches_per_epoch_ = static_cast<int64_t>(plan_epoch(lengths_, options_, seed_, 0).size());
-  thread_ = std::thread([this, start] { make(start); });
-}
-
-BatchStream::~BatchStream() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void BatchStream::put(Made made) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stop_ || ready_.size() < kAhead; });
-  ready_.push_back(std::move(made));
-  changed_.notify_all();
-}
-
-void BatchStream::make(Cursor at) {
-  try {
-    for (;; at = {at.epoch + 1, 0}) {
-      const auto plan = plan_epoch(lengths_, options_, seed_, at.epoch);
-      for (auto b = static_cast<size_t>(at.batch); b < plan.size(); ++b) {
-        {
-          const std::lock_guard lock(mutex_);
-          if (stop_) return;
-        }
-        const Cursor after =
-            b + 1 < plan.size() ? Cursor{at.epoch, static_cast<int64_t>(b) + 1} : Cursor{at.epoch + 1, 0};
-        put({make_batch(part_, encoder_, plan[b], options_.documents), after, nullptr});
-      }
-    }
-  } catch (...) {
-    put({{}, {}, std::current_exception()});
-  }
-}
-
-Batch BatchStream::next() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !ready_.empty(); });
-  // An error stays: nothing comes after it, and who asks again must not wait.
-  if (ready_.front().error) std::rethrow_exception(ready_.front().error);
-  Made made = std::move(ready_.front());
-  ready_.pop_front();
-  changed_.notify_all();
-  cursor_ = made.after;
-  return std::move(made.batch);
 }
 
 }  // namespace mega::data

@@ -1,13 +1,9 @@
-// Batches: which examples go together, and their numbers, padded to a common length, made ahead by a thread.
+// Batches: which examples go together, and their numbers, padded to a common length.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <exception>
-#include <mutex>
 #include <span>
-#include <thread>
+#include <string>
 #include <vector>
 
 #include "mega/config/train_options.h"
@@ -25,7 +21,8 @@ struct Document {
 };
 
 struct Batch {
-  std::vector<int64_t> examples;  // their numbers in the part
+  std::vector<int64_t> examples;   // their numbers in the part
+  std::vector<std::string> names;  // where each stands, for messages
   std::vector<Document> documents;
   std::vector<int64_t> labels;
   std::vector<float> targets;
@@ -52,53 +49,5 @@ Batch make_batch(const Part& part, const Encoder& encoder, std::span<const int64
 
 // The longest document of each record.
 std::vector<int64_t> lengths_of(const Part& part, const Encoder& encoder, int documents);
-
-// Where a stream of batches stands: what a resumed run continues from.
-struct Cursor {
-  int64_t epoch = 0;
-  int64_t batch = 0;  // of this epoch, the next one
-};
-
-// Endless training batches, made ahead. The part and the encoder must outlive it.
-class BatchStream {
- public:
-  BatchStream(const Part& part, const Encoder& encoder, const BatchOptions& options, uint64_t seed,
-              Cursor start = {});
-  ~BatchStream();
-  BatchStream(const BatchStream&) = delete;
-  BatchStream& operator=(const BatchStream&) = delete;
-
-  // Waits for the next batch; what went wrong in the thread is thrown here.
-  Batch next();
-
-  // After the batch that next() gave last.
-  Cursor cursor() const { return cursor_; }
-  // Of the first epoch; where batches count tokens, other epochs may have a few more or less.
-  int64_t batches_per_epoch() const { return batches_per_epoch_; }
-
- private:
-  struct Made {
-    Batch batch;
-    Cursor after;
-    std::exception_ptr error;
-  };
-
-  void make(Cursor at);
-  void put(Made made);
-
-  static constexpr size_t kAhead = 4;
-  const Part& part_;
-  const Encoder& encoder_;
-  BatchOptions options_;
-  uint64_t seed_;
-  std::vector<int64_t> lengths_;
-  int64_t batches_per_epoch_;
-  Cursor cursor_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Made> ready_;
-  bool stop_ = false;
-  std::thread thread_;
-};
 
 }  // namespace mega::data

@@ -29,8 +29,14 @@ double block_multiply_adds(const BlockOptions& options, int64_t length) {
   return real(products) + attention_multiply_adds(options, length) + ema_multiply_adds(options);
 }
 
-double activation_bytes(const EncoderClassifierOptions& options, int64_t length, int64_t batch) {
-  const BlockOptions& block = options.block;
+namespace {
+
+// Numbers that all blocks keep for their backward pass, per token, and what the last one needs for a moment.
+struct BlockNumbers {
+  double kept = 0.0, moment = 0.0;
+};
+
+BlockNumbers block_numbers(const BlockOptions& block) {
   const double d = real(block.width), z = real(block.shared), v = real(block.values), f = real(block.hidden);
   const double mixed = 2 * d + z + v;
   // Kept by a block for its backward pass, per token (docs/architecture.md): the input of each sublayer and
@@ -39,8 +45,38 @@ double activation_bytes(const EncoderClassifierOptions& options, int64_t length,
   if (block.hidden > 0) kept += 2 * d + f;
   // Alive for a moment in the backward pass of the gated attention: gradients of the projections, queries,
   // keys and values, and the gradients that do not take their place.
-  const double moment = mixed + 3 * z + 2 * v + 2 * d;
-  return 4.0 * real(length) * real(batch) * (real(options.layers) * kept + moment);
+  return {kept, mixed + 3 * z + 2 * v + 2 * d};
+}
+
+// Rows of the output layer that every token needs.
+double output_rows(const TokenOptions& options) {
+  if (options.cutoffs.empty()) return real(options.vocabulary);
+  return real(options.cutoffs.front() + static_cast<int64_t>(options.cutoffs.size()));
+}
+
+}  // namespace
+
+double output_multiply_adds(const TokenOptions& options, int64_t width) {
+  return output_rows(options) * real(width);
+}
+
+double activation_bytes(const EncoderClassifierOptions& options, int64_t length, int64_t batch) {
+  const BlockNumbers block = block_numbers(options.block);
+  return 4.0 * real(length) * real(batch) * (real(options.layers) * block.kept + block.moment);
+}
+
+double output_bytes(const TokenOptions& options, int64_t width, int64_t tokens) {
+  const double rows = output_rows(options), d = real(width);
+  const double scores = std::min(real(tokens) * rows, std::max(real(1 << 21), 128 * rows));
+  return 4.0 * (2 * scores + rows * d + real(tokens) * d);
+}
+
+double activation_bytes(const LanguageModelOptions& options, int64_t length, int64_t batch) {
+  const BlockNumbers block = block_numbers(options.block);
+  const double tokens = real(length) * real(batch), d = real(options.block.width);
+  const double kept = real(options.layers) * block.kept + 2 * d;  // and the final norm
+  return 4.0 * tokens * kept +
+         std::max(4.0 * tokens * block.moment, output_bytes(options, options.block.width, length * batch));
 }
 
 }  // namespace mega::models

@@ -14,8 +14,17 @@ double block_multiply_adds(const BlockOptions& options, int64_t length);
 double ema_multiply_adds(const BlockOptions& options);
 double attention_multiply_adds(const BlockOptions& options, int64_t length);
 
+// Per token of a language model's output layer: all of the vocabulary, or, of an adaptive one, what every token
+// needs: the frequent tokens and the choice among the other bands.
+double output_multiply_adds(const TokenOptions& options, int64_t width);
+
 // Bytes that one training step of the fused form needs at its peak beyond parameters, gradients and
 // optimiser.
 double activation_bytes(const EncoderClassifierOptions& options, int64_t length, int64_t batch);
+double activation_bytes(const LanguageModelOptions& options, int64_t length, int64_t batch);
+
+// Of which the output layer with its loss: scores of a few rows at a time (mega/ops/softmax_loss.h), gradients of
+// its weights and of its input.
+double output_bytes(const TokenOptions& options, int64_t width, int64_t tokens);
 
 }  // namespace mega::models

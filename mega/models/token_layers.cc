@@ -30,8 +30,7 @@ TokenEmbedding::TokenEmbedding(const TokenOptions& options, int64_t width, torch
   const int64_t embedding = options.embedding_width > 0 ? options.embedding_width : width;
   if (!options.cutoffs.empty()) {
     adaptive_ = nn::AdaptiveEmbedding(
-        nn::make_bands(options.cutoffs, options.vocabulary, embedding, options.band_factor), width,
-        options.released_bands);
+        nn::make_bands(options.cutoffs, options.vocabulary, embedding, options.band_factor), width);
     decoder.register_module("embed_tokens", adaptive_.ptr());
     return;
   }
@@ -59,10 +58,9 @@ Tensor TokenEmbedding::forward(const Tensor& tokens) {
 TokenOutput::TokenOutput(const TokenOptions& options, int64_t width, const TokenEmbedding& embedding,
                          torch::nn::Module& decoder) {
   if (embedding.adaptive_) {
-    adaptive_ =
-        nn::AdaptiveSoftmax(embedding.adaptive_, width,
-                            nn::AdaptiveSoftmaxOptions{options.adaptive_dropout, options.tie_projections,
-                                                       options.released_bands});
+    adaptive_ = nn::AdaptiveSoftmax(
+        embedding.adaptive_, width,
+        nn::AdaptiveSoftmaxOptions{options.adaptive_dropout, options.tie_projections, options.released_loss});
     decoder.register_module("adaptive_softmax", adaptive_.ptr());
   } else if (options.tie_output) {
     weight_ = embedding.weight_;

@@ -9,8 +9,8 @@ namespace mega::nn {
 
 using torch::Tensor;
 
-AdaptiveEmbeddingImpl::AdaptiveEmbeddingImpl(const std::vector<Band>& bands, int64_t width, bool released)
-    : bands_(bands), width_(width), released_(released) {
+AdaptiveEmbeddingImpl::AdaptiveEmbeddingImpl(const std::vector<Band>& bands, int64_t width)
+    : bands_(bands), width_(width) {
   torch::nn::ModuleList list;
   const auto holder = [](const Tensor& weight) {
     auto module = std::make_shared<torch::nn::Module>();
@@ -29,18 +29,13 @@ AdaptiveEmbeddingImpl::AdaptiveEmbeddingImpl(const std::vector<Band>& bands, int
   reset_parameters();
 }
 
-// The token of a band, counted from its first, whose embedding does not learn from being looked up; -1: none.
-int64_t AdaptiveEmbeddingImpl::padding_of(size_t band) const {
-  return (band == 0 || released_) && bands_[band].size() > kPad ? kPad : -1;
-}
-
 void AdaptiveEmbeddingImpl::reset_parameters() {
   const torch::NoGradGuard guard;
   for (size_t i = 0; i < bands_.size(); ++i) {
     embeddings[i].normal_(0.0, 1.0 / std::sqrt(static_cast<double>(bands_[i].width)));
-    if (padding_of(i) >= 0) embeddings[i][padding_of(i)].zero_();
     torch::nn::init::xavier_uniform_(projections[i]);
   }
+  if (bands_[0].size() > kPad) embeddings[0][kPad].zero_();
 }
 
 Tensor AdaptiveEmbeddingImpl::forward(const Tensor& tokens) {
@@ -49,8 +44,9 @@ Tensor AdaptiveEmbeddingImpl::forward(const Tensor& tokens) {
   for (size_t i = 0; i < bands_.size(); ++i) {
     const Tensor at = ((flat >= bands_[i].begin) & (flat < bands_[i].end)).nonzero().squeeze(1);
     if (at.size(0) == 0) continue;
-    const Tensor rows =
-        torch::embedding(embeddings[i], flat.index_select(0, at) - bands_[i].begin, padding_of(i));
+    // The padding's embedding does not learn from being looked up, as released.
+    const int64_t padding = i == 0 && bands_[0].size() > kPad ? kPad : -1;
+    const Tensor rows = torch::embedding(embeddings[i], flat.index_select(0, at) - bands_[i].begin, padding);
     result = result.index_copy(0, at, ops::linear(rows, projections[i], {}));
   }
   auto sizes = tokens.sizes().vec();

@@ -12,9 +12,7 @@ namespace mega::nn {
 // embeddings.BAND.{0,1}.weight.
 class AdaptiveEmbeddingImpl : public torch::nn::Module {
  public:
-  // `released`: token 1 of every band is taken for padding, not only that of the first: it starts at zero,
-  // and looking it up has no gradient.
-  AdaptiveEmbeddingImpl(const std::vector<Band>& bands, int64_t width, bool released = false);
+  AdaptiveEmbeddingImpl(const std::vector<Band>& bands, int64_t width);
 
   torch::Tensor forward(const torch::Tensor& tokens);  // (...) int64 -> (..., D)
 
@@ -25,11 +23,8 @@ class AdaptiveEmbeddingImpl : public torch::nn::Module {
   std::vector<torch::Tensor> projections;  // (D, its width)
 
  private:
-  int64_t padding_of(size_t band) const;
-
   std::vector<Band> bands_;
   int64_t width_;
-  bool released_;
 };
 TORCH_MODULE(AdaptiveEmbedding);
 

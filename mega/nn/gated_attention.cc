@@ -62,7 +62,7 @@ Tensor GatedAttentionImpl::forward(const Tensor& x, const Tensor& mask, GatedAtt
   const Tensor sums = move ? move->sums(input, mask, stream == nullptr ? nullptr : &stream->ema) : input;
   const Tensor values = ops::linear(input, v_proj->weight, v_proj->bias);
   const Tensor y =
-      can_fuse(x, stream) ? fused(x, sums, values, mask) : composed(x, sums, values, mask, stream);
+      can_fuse(x, mask, stream) ? fused(x, sums, values, mask) : composed(x, sums, values, mask, stream);
   const Tensor result = options_.prenorm ? y : norm->forward(y);
   if (state != nullptr) {
     next.position += x.size(1);
@@ -114,9 +114,13 @@ Tensor GatedAttentionImpl::composed(const Tensor& x, const Tensor& sums, const T
   return x + update * (candidate - x);  // 15
 }
 
-bool GatedAttentionImpl::can_fuse(const Tensor& x, const GatedAttentionState* state) const {
-  return ops::use_fused(x) && state == nullptr && !rel_pos_bias->changes_queries() &&
-         !options_.feature_dropout;
+// Whole chunks of a stream need no keys and values of it, and leave none behind: they go as without a state.
+bool GatedAttentionImpl::can_fuse(const Tensor& x, const Tensor& mask,
+                                  const GatedAttentionState* state) const {
+  const bool whole_chunks =
+      state == nullptr || (options_.chunk > 0 && state->position % options_.chunk == 0 &&
+                           x.size(1) % options_.chunk == 0 && !mask.defined() && !state->padding.defined());
+  return whole_chunks && ops::use_fused(x) && !rel_pos_bias->changes_queries() && !options_.feature_dropout;
 }
 
 Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& sums, const Tensor& values,

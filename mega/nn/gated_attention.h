@@ -35,7 +35,7 @@ class GatedAttentionImpl : public torch::nn::Module {
  private:
   torch::Tensor drop(const torch::Tensor& x, double rate);
   void check_state(const GatedAttentionState& state, int64_t batch) const;
-  bool can_fuse(const torch::Tensor& x, const GatedAttentionState* state) const;
+  bool can_fuse(const torch::Tensor& x, const torch::Tensor& mask, const GatedAttentionState* state) const;
   torch::Tensor fused(const torch::Tensor& x, const torch::Tensor& sums, const torch::Tensor& values,
                       const torch::Tensor& mask);
   torch::Tensor composed(const torch::Tensor& x, const torch::Tensor& sums, const torch::Tensor& values,

@@ -74,6 +74,39 @@ State detach(const State& state) {
   return map_tensors(state, [](const Tensor& x) { return x.detach(); });
 }
 
+ops::NamedTensors to_tensors(const State& state, const std::string& prefix) {
+  ops::NamedTensors tensors;
+  for (size_t i = 0; i < state.blocks.size(); ++i) {
+    visit_block(state.blocks[i], prefix + prefix_of(i), [&](const std::string& name, const auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
+        if (value.defined()) tensors.emplace_back(name, value);
+      } else {
+        tensors.emplace_back(name, torch::full({1}, value, torch::kInt64));
+      }
+    });
+  }
+  return tensors;
+}
+
+State from_tensors(const Safetensors& file, const std::string& prefix) {
+  State state;
+  while (file.find(prefix + prefix_of(state.blocks.size()) + "position") != nullptr) {
+    const std::string name_of_block = prefix + prefix_of(state.blocks.size());
+    BlockState& block = state.blocks.emplace_back();
+    visit_block(block, name_of_block, [&](const std::string& name, auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
+        if (const TensorView* view = file.find(name)) value = ops::to_tensor(*view);
+      } else {
+        const Tensor number = ops::to_tensor(file.at(name));
+        require(number.scalar_type() == torch::kInt64 && number.numel() == 1, name, ": a damaged state");
+        value = number.item<int64_t>();
+      }
+    });
+    check_block(name_of_block, block);
+  }
+  return state;
+}
+
 void save_state(const std::string& path, const State& state) {
   ops::NamedTensors tensors;
   Metadata metadata = {{"format", kFormat}, {"blocks", std::to_string(state.blocks.size())}};

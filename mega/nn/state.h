@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
 
 namespace mega::nn {
@@ -41,6 +42,10 @@ State reorder(const State& state, const torch::Tensor& index);
 
 // The same values, cut off from the graph that made them: for truncated back-propagation.
 State detach(const State& state);
+
+// As tensors of a file that holds other things too, their names beginning with `prefix`.
+ops::NamedTensors to_tensors(const State& state, const std::string& prefix);
+State from_tensors(const Safetensors& file, const std::string& prefix);
 
 // One safetensors file, written at once or not at all.
 void save_state(const std::string& path, const State& state);

@@ -1,4 +1,4 @@
-// Any model of whole sequences from its options, Mega's or the one it is compared with, and what it costs.
+// Any model from its options, Mega's or the one it is compared with, and what it costs.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,19 @@
 
 #include "mega/config/model_options.h"
 #include "mega/models/sequence_model.h"
+#include "mega/models/token_model.h"
 
 namespace mega::peers {
 
-// Throws for kinds that have no sequence_options (mega/config/model_options.h), as do the others here.
+// Throws for kinds that have no sequence_options (mega/config/model_options.h).
 std::shared_ptr<models::SequenceModel> make_sequence_model(const ModelOptions& options);
 
-// Documents that the model reads at a time.
+// Throws for kinds that have no token_options.
+std::shared_ptr<models::TokenModel> make_token_model(const ModelOptions& options);
+
+std::shared_ptr<torch::nn::Module> make_any_model(const ModelOptions& options);
+
+// Documents that a model of whole sequences reads at a time.
 int64_t documents(const ModelOptions& options);
 
 // Multiply-adds per token of the whole model, forward. The backward pass counts twice.

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "mega/data/batches.h"
+#include "mega/data/batch_stream.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/train/task.h"
 

@@ -58,18 +58,6 @@ double available_memory() {
   return machine < 0 ? container : std::min(machine, container);
 }
 
-LargestBatch largest_batch(const data::Part& part, const data::Encoder& encoder, const Recipe& recipe) {
-  LargestBatch largest;
-  for (const int64_t length : lengths_of(part, encoder, static_cast<int>(peers::documents(recipe.model))))
-    largest.length = std::max(largest.length, length);
-  const TrainOptions& train = recipe.train;
-  largest.examples = train.batch_unit == BatchUnit::examples
-                         ? train.batch
-                         : std::max<int64_t>(1, train.batch / std::max<int64_t>(1, largest.length));
-  largest.examples = std::min(largest.examples, part.size());
-  return largest;
-}
-
 double training_bytes(const Recipe& recipe, int64_t parameters, const LargestBatch& largest) {
   const double copies = recipe.train.average > 0.0 ? 5.0 : 4.0;
   return 4.0 * copies * static_cast<double>(parameters) +
@@ -115,11 +103,9 @@ double sgemm_gflops() {
   return 2e-9 * static_cast<double>(kSize * kSize * kSize) / best;
 }
 
-double measure_update(const Recipe& recipe, const data::Dataset& dataset, const Signature& signature,
-                      torch::Device device) {
+double measure_update(Task& task, const TrainOptions& options) {
   constexpr double kLongEnough = 2.0, kTooLong = 20.0;
   constexpr int kFewest = 4, kMost = 16;  // batches differ in length: one tells little
-  SequenceTask task(recipe, dataset, signature, device);
   const auto run = [&] {
     task.draw(1);
     const auto start = Clock::now();
@@ -134,7 +120,7 @@ double measure_update(const Recipe& recipe, const data::Dataset& dataset, const 
       count += 1.0;
     }
   }
-  return total / count * static_cast<double>(recipe.train.accumulation);
+  return total / count * static_cast<double>(options.accumulation);
 }
 
 }  // namespace mega::train

@@ -13,13 +13,13 @@
 #include "mega/base/options_io.h"
 #include "mega/base/table.h"
 #include "mega/base/text.h"
-#include "mega/models/model.h"
+#include "mega/models/parameter_count.h"
 #include "mega/ops/runtime.h"
 #include "mega/peers/factory.h"
 #include "mega/train/checkpoint.h"
 #include "mega/train/estimate.h"
+#include "mega/train/job.h"
 #include "mega/train/saved_model.h"
-#include "mega/train/sequence_task.h"
 
 namespace mega::train {
 namespace {
@@ -37,25 +37,6 @@ std::string now() {
   return text;
 }
 
-std::string describe(const data::Dataset& dataset, const data::Encoder& encoder, int documents) {
-  double positions = 0.0;
-  int64_t longest = 0;
-  for (const int64_t length : lengths_of(dataset.train, encoder, documents)) {
-    positions += static_cast<double>(length);
-    longest = std::max(longest, length);
-  }
-  std::string text =
-      with_thousands(dataset.train.size()) + " train, " + with_thousands(dataset.valid.size()) + " valid, " +
-      with_thousands(dataset.test.size()) + " test examples; lengths up to " + with_thousands(longest) +
-      ", mean " + with_thousands(static_cast<int64_t>(positions / static_cast<double>(dataset.train.size())));
-  if (!dataset.classes.empty()) text += "; " + std::to_string(dataset.classes.size()) + " classes";
-  if (dataset.problems > 0)
-    text += "; " + with_thousands(dataset.problems) +
-            " left out (first: " + dataset.first_problems.front().where + ": " +
-            dataset.first_problems.front().what + ")";
-  return text;
-}
-
 // What the user chose or the recipe says; defaults are in recipe.json.
 std::string configuration_table(const Recipe& recipe) {
   Table table({"option", "value"});
@@ -64,7 +45,7 @@ std::string configuration_table(const Recipe& recipe) {
   return table.plain();
 }
 
-void start_from(models::SequenceModel& model, const std::string& path) {
+void start_from(torch::nn::Module& model, const std::string& path) {
   const std::vector<std::string> fresh = load_matching_weights(model, ModelFile::open(path).tensors);
   require(fresh.size() < weights_of(model).size(), path,
           ": no weight of this model has the name and shape of one there");
@@ -72,12 +53,12 @@ void start_from(models::SequenceModel& model, const std::string& path) {
 }
 
 // A run goes on with the examples it began with: others would make it neither the old run nor a new one.
-void require_same_data(const fs::path& folder, const data::Dataset& dataset) {
+void require_same_data(const fs::path& folder, const std::string& checksum) {
   const auto checkpoint = newest_checkpoint(folder, [](const std::string&) {});
   if (!checkpoint) return;
   const auto before = checkpoint->model.metadata().find(kDataChecksum);
-  if (before == checkpoint->model.metadata().end() || before->second == dataset.checksum) return;
-  fail(folder.string(), ": the examples are not those the run began with (checksum ", dataset.checksum,
+  if (before == checkpoint->model.metadata().end() || before->second == checksum) return;
+  fail(folder.string(), ": the examples are not those the run began with (checksum ", checksum,
        ", then ", before->second, "); start a new run, with --init ", (folder / "model.safetensors").string(),
        " if it shall go on from this one");
 }
@@ -99,68 +80,42 @@ nlohmann::ordered_json to_json(const Scores& scores) {
   return json;
 }
 
-// What is known before anything is computed.
-struct Preparation {
-  Recipe recipe;  // with what the data decides
-  data::Dataset dataset;
-  Signature signature;
-  LargestBatch largest;
-  int documents = 1;
-  int64_t parameters = 0;
-};
-
-Preparation prepare(const Recipe& asked) {
-  Preparation run;
-  run.recipe = asked;
-  validate(run.recipe);
-  run.dataset = load_dataset(dataset_request(run.recipe));
-  require(run.dataset.train.size() > 0, run.recipe.data.path, ": no training examples");
-  fit_recipe(run.recipe, run.dataset);
-  validate(run.recipe);
-  run.signature = make_signature(run.recipe, run.dataset);
-  run.documents = static_cast<int>(peers::documents(run.recipe.model));
-  run.largest =
-      largest_batch(run.dataset.train, data::Encoder(run.signature, cls_token(run.recipe.model)), run.recipe);
-  run.parameters = models::count_parameters(*peers::make_sequence_model(run.recipe.model)).total;
-  return run;
-}
-
-void announce(const Preparation& run) {
-  std::fputs(configuration_table(run.recipe).c_str(), stderr);
-  const data::Encoder encoder(run.signature, cls_token(run.recipe.model));
-  say("data        " + describe(run.dataset, encoder, run.documents));
-  say("parameters  " + with_thousands(run.parameters));
+void announce(const Job& job, int64_t parameters) {
+  std::fputs(configuration_table(job.recipe()).c_str(), stderr);
+  say("data        " + job.describe());
+  say("parameters  " + with_thousands(parameters));
 }
 
 // Refuses what does not fit into memory, measures an update, and sets their number where a time is given.
-void estimate(Preparation& run, const RunRequest& request, torch::Device device) {
+void estimate(Job& job, int64_t parameters, const RunRequest& request, torch::Device device) {
   const double available = available_memory();
-  if (device.is_cpu()) require_memory(run.recipe, run.parameters, run.largest, available);
-  const double seconds = measure_update(run.recipe, run.dataset, run.signature, device);
-  TrainOptions& train = run.recipe.train;
+  const LargestBatch largest = job.largest_batch();
+  if (device.is_cpu()) require_memory(job.recipe(), parameters, largest, available);
+  TrainOptions& train = job.training();
+  const double seconds = measure_update(*job.make_task(device), train);
   if (request.seconds > 0 && !request.resume) fit_updates(train, request.seconds, seconds);
-  validate(run.recipe);
-  const double bytes = training_bytes(run.recipe, run.parameters, run.largest);
+  validate(job.recipe());
+  const double bytes = training_bytes(job.recipe(), parameters, largest);
   say("estimate    " + human_bytes(static_cast<uint64_t>(bytes)) + " beyond the data (" +
       human_bytes(static_cast<uint64_t>(std::max(0.0, available))) + " free), " +
       human_seconds(seconds * static_cast<double>(train.updates)) + " for " + with_thousands(train.updates) +
       " updates of " + human_seconds(seconds) + ", evaluations apart");
 }
 
-RunSettings settings_of(const Preparation& run, const RunRequest& request, double gflops) {
+RunSettings settings_of(const Job& job, int64_t parameters, const RunRequest& request, double gflops) {
+  const Recipe& recipe = job.recipe();
   RunSettings settings;
   settings.folder = request.folder;
   settings.resume = request.resume;
   settings.sgemm_gflops = gflops;
-  settings.flops_per_position = 6.0 * peers::multiply_adds(run.recipe.model, run.largest.length);
+  settings.flops_per_position = 6.0 * peers::multiply_adds(recipe.model, job.largest_batch().length);
   Report& report = settings.report;
-  report.title = run.recipe.description.empty() ? request.folder.filename().string() : run.recipe.description;
+  report.title = recipe.description.empty() ? request.folder.filename().string() : recipe.description;
   report.command = request.command;
   report.started = now();
-  report.summary = {{"parameters", with_thousands(run.parameters)},
-                    {"training examples", with_thousands(run.dataset.train.size())},
-                    {"longest", with_thousands(run.largest.length)}};
-  for (const OptionRow& row : option_rows(run.recipe)) report.configuration.emplace_back(row.key, row.value);
+  report.summary = job.summary();
+  report.summary.emplace_back("parameters", with_thousands(parameters));
+  for (const OptionRow& row : option_rows(recipe)) report.configuration.emplace_back(row.key, row.value);
   return settings;
 }
 
@@ -171,20 +126,14 @@ void open_folder(const fs::path& folder) {
 }
 
 // The test examples are seen once, by the model that was chosen without them.
-Scores test(const Preparation& run, const fs::path& folder, SequenceTask& task, Trainer& trainer,
-            torch::Device device) {
-  if (run.dataset.test.size() == 0) return {};
+Scores test(const fs::path& folder, Task& task, Trainer& trainer) {
   load_weights(task.model(), ModelFile::open(folder / "model.safetensors").tensors);
-  EvaluationOptions options;
-  options.device = device;
-  const Evaluation evaluation =
-      evaluate(task.sequence_model(), run.dataset.test, task.encoder(), run.documents, options);
-  const Scores scores = evaluation.scores();
-  Report extra;
+  Report report;
+  const Scores scores = task.test(report);
+  if (scores.figures.empty()) return scores;
   for (const Figure& figure : scores.figures)
-    extra.summary.emplace_back("test " + figure.name, figure_text(figure).substr(figure.name.size() + 1));
-  describe(evaluation, run.dataset.test, run.dataset.classes, extra);
-  trainer.write_report(&extra);
+    report.summary.emplace_back("test " + figure.name, figure_text(figure).substr(figure.name.size() + 1));
+  trainer.write_report(&report);
   return scores;
 }
 
@@ -224,27 +173,29 @@ torch::Device parse_device(const std::string& name) {
 RunResult run(const RunRequest& request) {
   const torch::Device device = parse_device(request.device);
   if (!device.is_cpu()) say("note: devices other than the CPU run the reference forms, and are untested");
-  Preparation run = prepare(request.recipe);
-  announce(run);
+  validate(request.recipe);
+  const std::unique_ptr<Job> job = make_job(request.recipe);
+  RunResult result;
+  result.parameters = models::count_parameters(*peers::make_any_model(job->recipe().model)).total;
+  announce(*job, result.parameters);
   const double gflops = device.is_cpu() ? sgemm_gflops() : 0.0;
   say("threads     " + std::to_string(ops::threads()) + ", sgemm " +
       std::to_string(static_cast<int>(gflops)) + " GFLOP/s");
-  estimate(run, request, device);
-  RunResult result;
-  result.parameters = run.parameters;
+  estimate(*job, result.parameters, request, device);
   if (request.estimate_only) return result;
 
-  SequenceTask task(run.recipe, run.dataset, run.signature, device);
-  if (!run.recipe.train.init.empty()) start_from(task.sequence_model(), run.recipe.train.init);
+  const Recipe& recipe = job->recipe();
+  const std::unique_ptr<Task> task = job->make_task(device);
+  if (!recipe.train.init.empty()) start_from(task->model(), recipe.train.init);
   open_folder(request.folder);
   const FolderLock lock(request.folder);
-  if (request.resume) require_same_data(request.folder, run.dataset);
-  write_file(request.folder / kRecipe, options_to_json(run.recipe).dump(2) + "\n");
+  if (request.resume) require_same_data(request.folder, job->checksum());
+  write_file(request.folder / kRecipe, options_to_json(recipe).dump(2) + "\n");
 
-  Trainer trainer(task, run.recipe.train, settings_of(run, request, gflops));
+  Trainer trainer(*task, recipe.train, settings_of(*job, result.parameters, request, gflops));
   result.outcome = trainer.run();
   if (result.outcome.signal != 0) return result;
-  result.test = test(run, request.folder, task, trainer, device);
+  result.test = test(request.folder, *task, trainer);
   write_result(request.folder, result);
   return result;
 }

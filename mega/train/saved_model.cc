@@ -10,24 +10,34 @@ namespace {
 
 double real(int64_t n) { return static_cast<double>(n); }
 
-// A model of these options has at least as many weights: the products of its layers, the embedding, the head,
-// the position biases.
-double fewest_weights(const ModelOptions& options) {
-  const SequenceOptions& shared = *sequence_options(options);
-  double width = 0.0, positions = 0.0;
-  if (const auto* transformer = std::get_if<TransformerOptions>(&options.model)) {
-    width = real(transformer->width);
-  } else {
-    const BlockOptions& block = std::holds_alternative<MatcherOptions>(options.model)
-                                    ? std::get<MatcherOptions>(options.model).block
-                                    : std::get<ClassifierOptions>(options.model).block;
-    width = real(block.width);
-    if (block.position == PositionKind::simple)
-      positions = real(shared.layers) * real(block.chunk > 0 ? block.chunk : block.max_positions);
+// What a model of these options has at least beside the weights of its products: embedding and head of a
+// classifier, as many numbers as tokens in a language model, whose rare ones may be narrow, and position biases.
+struct FewestOthers {
+  double operator()(const EncoderClassifierOptions& o) const {
+    return ends(o, o.block.width) + positions(o.block, o.layers);
   }
-  const double embedding = width * real(shared.input == InputKind::tokens ? shared.vocabulary : 1);
-  const double head = real(shared.head) * (width + real(shared.classes));
-  return peers::multiply_adds(options, 1) + embedding + head + positions;
+  double operator()(const TransformerOptions& o) const { return ends(o, o.width); }
+  double operator()(const LanguageModelOptions& o) const {
+    return real(o.vocabulary) + positions(o.block, o.layers);
+  }
+  double operator()(const TransformerLanguageOptions& o) const { return real(o.vocabulary); }
+  template <class Other>
+  double operator()(const Other&) const {
+    return 0.0;
+  }
+
+  static double ends(const SequenceOptions& o, int64_t width) {
+    const double embedding = real(width) * real(o.input == InputKind::tokens ? o.vocabulary : 1);
+    return embedding + real(o.head) * real(width + o.classes);
+  }
+  static double positions(const BlockOptions& block, int64_t layers) {
+    if (block.position != PositionKind::simple) return 0.0;
+    return real(layers) * real(block.chunk > 0 ? block.chunk : block.max_positions);
+  }
+};
+
+double fewest_weights(const ModelOptions& options) {
+  return peers::multiply_adds(options, 1) + std::visit(FewestOthers(), options.model);
 }
 
 // Options are easily written, weights are not: a few bytes of options must not ask for a terabyte.
@@ -45,6 +55,16 @@ void require_consistent(const SequenceOptions& options, const Signature& signatu
   require(static_cast<int64_t>(outputs) == options.classes && signature.classes.empty() == regression,
           "the model has ", options.classes, " outputs, and the file has ",
           regression ? "mean and deviation of " : "names for ", outputs);
+}
+
+// Another chunk than that of training.
+void set_chunk(ModelOptions& options, int64_t chunk) {
+  auto* mega = std::get_if<LanguageModelOptions>(&options.model);
+  require(mega != nullptr, "only a Mega model attends in chunks");
+  require(mega->block.position != PositionKind::simple || chunk == mega->block.chunk,
+          "position = simple has a bias for each place of a chunk of ", mega->block.chunk,
+          " and no other; rotary positions take any chunk");
+  mega->block.chunk = chunk;
 }
 
 }  // namespace
@@ -75,6 +95,28 @@ SavedModel load_model(const std::filesystem::path& path) {
     require_consistent(*sequence_options(saved.options), saved.signature);
     require_filled(saved.options, file.tensors);
     saved.model = peers::make_sequence_model(saved.options);
+    load_weights(*saved.model, file.tensors);
+  } catch (const Error& error) {
+    fail(path.string(), ": ", error.what());
+  }
+  return saved;
+}
+
+SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_t chunk) {
+  const ModelFile file = ModelFile::open(path);
+  SavedLanguageModel saved;
+  saved.options = file.options;
+  saved.signature = read_signature(file.tensors, path.string());
+  try {
+    const TokenOptions* tokens = token_options(saved.options);
+    const auto* input = std::get_if<LanguageInput>(&saved.signature.input.input);
+    require(tokens != nullptr && input != nullptr, "not a language model");
+    saved.tokenizer = make_tokenizer(input->units, saved.signature.vocabulary, "vocabulary");
+    require(saved.tokenizer->size() <= tokens->vocabulary, "the vocabulary has ", saved.tokenizer->size(),
+            " token types, the model ", tokens->vocabulary);
+    if (chunk > 0) set_chunk(saved.options, chunk);
+    require_filled(saved.options, file.tensors);
+    saved.model = peers::make_token_model(saved.options);
     load_weights(*saved.model, file.tensors);
   } catch (const Error& error) {
     fail(path.string(), ": ", error.what());

@@ -8,7 +8,9 @@
 
 #include "mega/config/model_file.h"
 #include "mega/config/signature.h"
+#include "mega/config/tokenizer.h"
 #include "mega/models/sequence_model.h"
+#include "mega/models/token_model.h"
 #include "mega/ops/tensor_file.h"
 
 namespace mega::train {
@@ -22,6 +24,18 @@ struct SavedModel {
 // A model file that `mega train` wrote. What does not belong together, or is smaller than its options say, is
 // an Error.
 SavedModel load_model(const std::filesystem::path& path);
+
+// The same of a language model, with its tokenizer.
+struct SavedLanguageModel {
+  ModelOptions options;
+  Signature signature;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  std::shared_ptr<models::TokenModel> model;
+};
+
+// `chunk`: attend in chunks of this many tokens instead of those of training; 0: those. Needs positions that any
+// length has, such as rotary ones.
+SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_t chunk = 0);
 
 // Throws where a model of these options cannot read such input.
 void require_fitting(const SequenceOptions& options, const InputOptions& input);

@@ -6,6 +6,7 @@
 #include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/base/text.h"
+#include "mega/data/example_source.h"
 #include "mega/peers/factory.h"
 #include "mega/train/saved_model.h"
 
@@ -85,27 +86,16 @@ SequenceTask::SequenceTask(const Recipe& recipe, const data::Dataset& dataset, S
   seek({});
 }
 
-void SequenceTask::seek(data::Cursor cursor) {
+std::unique_ptr<data::BatchSource> SequenceTask::make_source() const {
   const TrainOptions& train = recipe_.train;
-  stream_.reset();  // its thread ends before another begins
-  stream_ = std::make_unique<data::BatchStream>(
+  return std::make_unique<data::ExampleSource>(
       dataset_.train, encoder_,
       data::BatchOptions{train.batch, train.batch_unit, train.by_length, documents_},
-      static_cast<uint64_t>(train.seed), cursor);
-}
-
-int64_t SequenceTask::draw(int64_t batches) {
-  drawn_.clear();
-  int64_t count = 0;
-  for (int64_t i = 0; i < batches; ++i) {
-    drawn_.push_back(stream_->next());
-    count += drawn_.back().size();
-  }
-  return count;
+      static_cast<uint64_t>(train.seed));
 }
 
 BatchLoss SequenceTask::loss(int64_t number) {
-  const data::Batch& batch = drawn_[static_cast<size_t>(number)];
+  const data::Batch& batch = drawn(number).batch;
   const Tensor said = model_->predict(to_sequences(batch, device_));
   BatchLoss result;
   result.positions = batch.positions;
@@ -129,21 +119,21 @@ BatchLoss SequenceTask::loss(int64_t number) {
   return result;
 }
 
-std::string SequenceTask::examples(int64_t number) const {
-  constexpr size_t kNamed = 8;
-  const data::Batch& batch = drawn_[static_cast<size_t>(number)];
-  std::vector<std::string> names;
-  for (size_t i = 0; i < batch.examples.size() && i < kNamed; ++i)
-    names.push_back(dataset_.train.records[static_cast<size_t>(batch.examples[i])].where);
-  return join(names, ", ") + (batch.examples.size() > kNamed ? ", ..." : "");
-}
-
 Scores SequenceTask::evaluate() {
   if (dataset_.valid.records.empty()) return {};
   EvaluationOptions options;
   options.device = device_;
   last_evaluation_ = train::evaluate(*model_, dataset_.valid, encoder_, documents_, options);
   return last_evaluation_.scores();
+}
+
+Scores SequenceTask::test(Report& report) {
+  if (dataset_.test.records.empty()) return {};
+  EvaluationOptions options;
+  options.device = device_;
+  const Evaluation evaluation = train::evaluate(*model_, dataset_.test, encoder_, documents_, options);
+  describe(evaluation, dataset_.test, dataset_.classes, report);
+  return evaluation.scores();
 }
 
 double SequenceTask::chance() const {

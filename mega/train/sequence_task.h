@@ -4,10 +4,9 @@
 #include <memory>
 
 #include "mega/config/presets.h"
-#include "mega/data/batches.h"
 #include "mega/models/sequence_model.h"
+#include "mega/train/batch_task.h"
 #include "mega/train/evaluation.h"
-#include "mega/train/task.h"
 
 namespace mega::train {
 
@@ -23,7 +22,7 @@ void fit_recipe(Recipe& recipe, const data::Dataset& dataset);
 // The signature of a model that is trained on this data.
 Signature make_signature(const Recipe& recipe, const data::Dataset& dataset);
 
-class SequenceTask : public Task {
+class SequenceTask : public BatchTask {
  public:
   // The data set must outlive the task. Weights are drawn from the recipe's seed.
   SequenceTask(const Recipe& recipe, const data::Dataset& dataset, Signature signature, torch::Device device);
@@ -32,16 +31,16 @@ class SequenceTask : public Task {
   models::SequenceModel& sequence_model() { return *model_; }
   const data::Encoder& encoder() const { return encoder_; }
 
-  int64_t draw(int64_t batches) override;
   BatchLoss loss(int64_t batch) override;
-  std::string examples(int64_t batch) const override;
-  data::Cursor cursor() const override { return stream_->cursor(); }
-  void seek(data::Cursor cursor) override;
-  int64_t batches_per_epoch() const override { return stream_->batches_per_epoch(); }
   Scores evaluate() override;
+  Scores test(Report& report) override;
   double chance() const override;
   void report(Report& report) const override;
   void save(const std::filesystem::path& path, const ops::NamedTensors& weights) const override;
+
+ protected:
+  std::unique_ptr<data::BatchSource> make_source() const override;
+  int64_t count(const data::Batch& batch) const override { return batch.size(); }
 
  private:
   Recipe recipe_;
@@ -50,8 +49,6 @@ class SequenceTask : public Task {
   int documents_;
   torch::Device device_;
   std::shared_ptr<models::SequenceModel> model_;
-  std::unique_ptr<data::BatchStream> stream_;
-  std::vector<data::Batch> drawn_;
   Evaluation last_evaluation_;
 };
 

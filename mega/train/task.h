@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/data/batches.h"
+#include "mega/data/batch_stream.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
 #include "mega/train/report.h"
@@ -55,10 +55,16 @@ class Task {
 
   // On the validation examples; empty scores where there are none.
   virtual Scores evaluate() = 0;
+  // On the test examples, with what the report shall say of them.
+  virtual Scores test(Report& report) = 0;
   // What guessing gives in the first figure, e.g. the majority class's share; below 0: not known.
   virtual double chance() const = 0;
   // Adds what the last evaluation found: confusion matrix, worst examples.
   virtual void report(Report& report) const = 0;
+
+  // What goes from one update to the next beside weights and cursor, and is kept in a checkpoint.
+  virtual ops::NamedTensors state() const { return {}; }
+  virtual void load_state(const Safetensors&) {}
 
   // Writes the model file with these weights.
   virtual void save(const std::filesystem::path& path, const ops::NamedTensors& weights) const = 0;

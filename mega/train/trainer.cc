@@ -79,6 +79,7 @@ void Trainer::restore() {
   load_weights(task_.model(), checkpoint->model);
   optimizer_.load_state(checkpoint->training);
   average_.load_state(checkpoint->training);
+  task_.load_state(checkpoint->training);
   task_.seek(progression_.cursor);
   saved_update_ = progression_.update;
   if (progression_.threads != threads)
@@ -280,6 +281,7 @@ void Trainer::checkpoint() {
   require_finite_weights();
   ops::NamedTensors training = optimizer_.state();
   for (auto& entry : average_.state()) training.push_back(std::move(entry));
+  for (auto& entry : task_.state()) training.push_back(std::move(entry));
   const bool saved = attempt("a checkpoint", [&] {
     save_checkpoint(
         settings_.folder, progression_,

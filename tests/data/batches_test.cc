@@ -8,6 +8,7 @@
 
 #include "mega/base/random.h"
 #include "mega/config/tokens.h"
+#include "mega/data/example_source.h"
 #include "tests/base/helpers.h"
 
 namespace mega::data {
@@ -195,11 +196,16 @@ TEST(MakeBatch, PairsHaveTwoDocumentsOfTheirOwnLength) {
   EXPECT_EQ(lengths_of(part, text_encoder(), 2), Numbers{4});
 }
 
+std::unique_ptr<BatchSource> examples(const Part& part, const Encoder& encoder, const BatchOptions& options,
+                                      uint64_t seed) {
+  return std::make_unique<ExampleSource>(part, encoder, options, seed);
+}
+
 TEST(BatchStream, GivesThePlanEpochAfterEpoch) {
   const Part part = text_part(50);
   const Encoder encoder = text_encoder();
   const BatchOptions options{8, BatchUnit::examples, true, 2};
-  BatchStream stream(part, encoder, options, 5);
+  BatchStream stream(examples(part, encoder, options, 5));
   const Numbers lengths = lengths_of(part, encoder, 2);
   EXPECT_EQ(stream.batches_per_epoch(), 7);
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
@@ -223,14 +229,14 @@ TEST(BatchStream, ContinuesFromItsCursor) {
     const BatchOptions options{64, BatchUnit::tokens, by_length, 1};
     std::vector<Numbers> whole;
     std::vector<Cursor> cursors;
-    BatchStream stream(part, encoder, options, 9);
+    BatchStream stream(examples(part, encoder, options, 9));
     for (int i = 0; i < 90; ++i) {
       cursors.push_back(stream.cursor());
       whole.push_back(stream.next().examples);
     }
     EXPECT_GT(cursors.back().epoch, 1);
     for (size_t begin = 0; begin < whole.size(); begin += 7) {
-      BatchStream resumed(part, encoder, options, 9, cursors[begin]);
+      BatchStream resumed(examples(part, encoder, options, 9), cursors[begin]);
       // What counts epochs must not change when a run is resumed.
       EXPECT_EQ(resumed.batches_per_epoch(), stream.batches_per_epoch());
       for (size_t i = begin; i < whole.size(); ++i) ASSERT_EQ(resumed.next().examples, whole[i]) << i;
@@ -242,14 +248,15 @@ TEST(BatchStream, ACursorBeyondTheEpochGoesToTheNext) {
   const Part part = text_part(10);
   const Encoder encoder = text_encoder();
   const BatchOptions options{4, BatchUnit::examples, false, 1};
-  BatchStream stream(part, encoder, options, 1, {2, 1000});
+  BatchStream stream(examples(part, encoder, options, 1), {2, 1000});
   EXPECT_EQ(stream.next().examples, plan_epoch(lengths_of(part, encoder, 1), options, 1, 3)[0]);
 }
 
 TEST(BatchStream, NeedsExamples) {
   const Part part;
   const Encoder encoder = text_encoder();
-  EXPECT_PRED2(contains, error_of([&] { BatchStream(part, encoder, {}, 1); }), "no training examples");
+  EXPECT_PRED2(contains, error_of([&] { BatchStream(examples(part, encoder, {}, 1)); }),
+               "no training examples");
 }
 
 TEST(BatchStream, AnErrorOfTheThreadReachesWhoeverAsks) {
@@ -261,7 +268,7 @@ TEST(BatchStream, AnErrorOfTheThreadReachesWhoeverAsks) {
   part.records[0].bytes = part.records[2].bytes = "ab";
   part.records[1].bytes = "abc";  // not a picture of 1 by 2
   part.labels = {0, 0, 0};
-  BatchStream stream(part, encoder, {1, BatchUnit::examples, false, 1}, 1);
+  BatchStream stream(examples(part, encoder, {1, BatchUnit::examples, false, 1}, 1));
   std::optional<std::string> first;
   for (int i = 0; i < 3 && !first; ++i) {
     try {
@@ -279,7 +286,7 @@ TEST(BatchStream, EndsWhileItsThreadWaits) {
   const Part part = text_part(100);
   const Encoder encoder = text_encoder();
   for (int taken = 0; taken < 20; ++taken) {
-    BatchStream stream(part, encoder, {1, BatchUnit::examples, true, 1}, 1);
+    BatchStream stream(examples(part, encoder, {1, BatchUnit::examples, true, 1}, 1));
     for (int i = 0; i < taken % 4; ++i) stream.next();
   }
 }

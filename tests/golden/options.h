@@ -182,7 +182,7 @@ inline LanguageModelOptions language_options(Golden& golden) {
               golden.number("adaptive_input_factor") == golden.number("adaptive_softmax_factor"),
           "adaptive input and softmax differ");
   options.band_factor = golden.number("adaptive_softmax_factor");
-  options.released_bands = true;
+  options.released_loss = true;
   require(golden.real("adaptive_softmax_dropout") == 0.0, "adaptive_softmax_dropout");
   options.tie_output = golden.flag("share_decoder_input_output_embed") || !options.cutoffs.empty();
   options.tie_projections = golden.flag("tie_adaptive_proj");

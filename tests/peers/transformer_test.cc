@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mega/config/presets.h"
-#include "mega/models/model.h"
+#include "mega/models/parameter_count.h"
 #include "mega/ops/form.h"
 #include "mega/peers/factory.h"
 #include "mega/train/adamw.h"

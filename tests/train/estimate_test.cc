@@ -4,7 +4,7 @@
 
 #include <regex>
 
-#include "mega/models/model.h"
+#include "mega/models/parameter_count.h"
 #include "mega/peers/factory.h"
 #include "tests/counting_allocator.h"
 #include "tests/train/helpers.h"

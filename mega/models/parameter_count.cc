@@ -1,7 +1,4 @@
-#include "mega/models/model.h"
-
-#include "mega/base/error.h"
-#include "mega/models/classifier.h"
+#include "mega/models/parameter_count.h"
 
 namespace mega::models {
 namespace {
@@ -19,22 +16,7 @@ std::string part_of(const std::string& name) {
   return "head";
 }
 
-struct Maker {
-  using Model = std::shared_ptr<SequenceModel>;
-  Model operator()(const ClassifierOptions& o) const { return Classifier(o).ptr(); }
-  Model operator()(const MatcherOptions& o) const { return Matcher(o).ptr(); }
-  template <class Other>
-  Model operator()(const Other&) const {
-    fail("expected the options of a classifier or matcher, not of a model of kind \"", Other::kind, "\"");
-  }
-};
-
 }  // namespace
-
-std::shared_ptr<SequenceModel> make_model(const ModelOptions& options) {
-  validate(options);
-  return std::visit(Maker(), options.model);
-}
 
 ParameterCount count_parameters(const torch::nn::Module& model) {
   ParameterCount count;

@@ -1,0 +1,48 @@
+// What a run is about, once its data has been looked at: the recipe that fits it, its size, and its task.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mega/config/presets.h"
+#include "mega/ops/torch.h"
+#include "mega/train/task.h"
+
+namespace mega::train {
+
+// Sizes of the largest batch that training will see.
+struct LargestBatch {
+  int64_t examples = 0, length = 0;
+};
+
+class Job {
+ public:
+  virtual ~Job() = default;
+
+  // As asked for, with what the data decides.
+  const Recipe& recipe() const { return recipe_; }
+  // How it is trained may still change.
+  TrainOptions& training() { return recipe_.train; }
+
+  virtual std::string describe() const = 0;  // the data in one line
+  virtual const std::string& checksum() const = 0;
+  virtual LargestBatch largest_batch() const = 0;
+  // Headline figures of the data, for the report.
+  virtual std::vector<std::pair<std::string, std::string>> summary() const = 0;
+
+  // A task with fresh weights; the job must outlive it.
+  virtual std::unique_ptr<Task> make_task(torch::Device device) const = 0;
+
+ protected:
+  explicit Job(Recipe recipe) : recipe_(std::move(recipe)) {}
+
+  Recipe recipe_;
+};
+
+// Loads the data that the recipe names.
+std::unique_ptr<Job> make_job(const Recipe& recipe);
+
+}  // namespace mega::train

@@ -1,0 +1,136 @@
+#include "mega/train/language_task.h"
+
+#include <cmath>
+
+#include "mega/base/error.h"
+#include "mega/base/random.h"
+#include "mega/data/block_source.h"
+#include "mega/peers/factory.h"
+#include "mega/train/saved_model.h"
+
+namespace mega::train {
+namespace {
+
+using torch::Tensor;
+
+constexpr const char* kCarried = "carried.";
+
+const LanguageInput& language_input(const Recipe& recipe) {
+  const auto* input = std::get_if<LanguageInput>(&recipe.input.input);
+  require(input != nullptr, "a language model reads running text: set input.kind = language");
+  return *input;
+}
+
+Tensor tokens_of(const data::Document& document, torch::Device device) {
+  return torch::from_blob(const_cast<int64_t*>(document.tokens.data()),
+                          {std::ssize(document.lengths), document.length}, torch::kInt64)
+      .clone()
+      .to(device);
+}
+
+// Places of the tokens in a batch that are no padding; undefined when all are.
+Tensor real_places(const Tensor& mask) {
+  return mask.defined() ? mask.logical_not().reshape(-1).nonzero().squeeze(1) : Tensor();
+}
+
+Figure figure(const char* name, const infer::Estimate& estimate) {
+  return {name, estimate.value, estimate.uncertainty.value_or(0.0), false};
+}
+
+}  // namespace
+
+Scores text_scores(const infer::ScoreResult& result, LanguageUnits units) {
+  Scores scores;
+  scores.higher_is_better = false;
+  switch (units) {
+    case LanguageUnits::bytes:
+      scores.figures = {figure("bits per byte", result.bits_per_byte)};
+      break;
+    case LanguageUnits::characters:
+      scores.figures = {figure("bits per character", result.bits_per_character)};
+      break;
+    default:
+      scores.figures = {figure("perplexity", result.perplexity), figure("bits per byte", result.bits_per_byte)};
+  }
+  scores.figures.push_back(figure("loss", result.nats_per_token));
+  return scores;
+}
+
+BlockPlan block_plan(const Recipe& recipe) {
+  BlockPlan plan = recipe.train.blocks;
+  if (plan.chunk > 0) return plan;
+  if (const auto* mega = std::get_if<LanguageModelOptions>(&recipe.model.model)) plan.chunk = mega->block.chunk;
+  if (const auto* peer = std::get_if<TransformerLanguageOptions>(&recipe.model.model)) plan.chunk = peer->window;
+  require(plan.chunk > 0, "train.blocks.chunk: attention over the whole text needs a size of its own here");
+  return plan;
+}
+
+LanguageTask::LanguageTask(const Recipe& recipe, const data::Corpus& corpus, torch::Device device)
+    : recipe_(recipe), corpus_(corpus), device_(device) {
+  torch::manual_seed(stream_seed(static_cast<uint64_t>(recipe.train.seed), "weights"));
+  model_ = peers::make_token_model(recipe.model);
+  model_->to(device);
+  seek({});
+}
+
+std::unique_ptr<data::BatchSource> LanguageTask::make_source() const {
+  const TrainOptions& train = recipe_.train;
+  return std::make_unique<data::BlockSource>(
+      corpus_.train, block_plan(recipe_),
+      data::BatchOptions{train.batch, train.batch_unit, train.by_length, 2}, static_cast<uint64_t>(train.seed));
+}
+
+BatchLoss LanguageTask::loss(int64_t number) {
+  const Drawn& drawn = this->drawn(number);
+  const data::Document &source = drawn.batch.documents[0], &target = drawn.batch.documents[1];
+  const Tensor tokens = tokens_of(source, device_), targets = tokens_of(target, device_).reshape(-1);
+  Tensor mask;
+  if (std::ranges::any_of(source.lengths, [&](int64_t length) { return length < source.length; }))
+    mask = torch::arange(source.length).unsqueeze(0) >= torch::tensor(source.lengths).unsqueeze(1);
+  if (mask.defined()) mask = mask.to(device_);
+
+  Tensor features;
+  if (recipe_.train.blocks.carry) {
+    if (drawn.begins_epoch) carried_ = {};
+    nn::State state = carried_;
+    features = model_->features(tokens, mask, &state);
+    carried_ = nn::detach(state);
+  } else {
+    features = model_->features(tokens, mask);
+  }
+  features = features.reshape({-1, features.size(2)});
+  BatchLoss result;
+  result.positions = drawn.batch.positions;
+  const Tensor places = real_places(mask);
+  result.sum = places.defined()
+                   ? model_->losses(features.index_select(0, places), targets.index_select(0, places)).sum()
+                   : model_->losses(features, targets).sum();
+  return result;
+}
+
+Scores LanguageTask::evaluate_on(const data::TokenView& text) {
+  if (text.empty()) return {};
+  TextReading reading;
+  reading.device = device_;
+  const TextEvaluation evaluation = evaluate_text(*model_, recipe_.model, text, reading);
+  model_->train();
+  return text_scores(evaluation.score, language_input(recipe_).units);
+}
+
+Scores LanguageTask::evaluate() { return evaluate_on(corpus_.valid); }
+
+Scores LanguageTask::test(Report&) { return evaluate_on(corpus_.test); }
+
+ops::NamedTensors LanguageTask::state() const { return nn::to_tensors(carried_, kCarried); }
+
+void LanguageTask::load_state(const Safetensors& file) { carried_ = nn::from_tensors(file, kCarried); }
+
+void LanguageTask::save(const std::filesystem::path& path, const ops::NamedTensors& weights) const {
+  Signature signature;
+  signature.input = recipe_.input;
+  signature.data = recipe_.data;
+  signature.vocabulary = corpus_.tokenizer->vocabulary();
+  save_model(path, recipe_.model, signature, weights, {{kDataChecksum, corpus_.checksum}});
+}
+
+}  // namespace mega::train

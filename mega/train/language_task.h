@@ -1,0 +1,51 @@
+// Language models: predict every next token of a running text.
+#pragma once
+
+#include <memory>
+
+#include "mega/config/presets.h"
+#include "mega/data/corpus.h"
+#include "mega/models/token_model.h"
+#include "mega/train/batch_task.h"
+#include "mega/train/text_evaluation.h"
+
+namespace mega::train {
+
+// What a model is chosen and judged by: bits per byte or per character, where those are the tokens, else the
+// perplexity of a token.
+Scores text_scores(const infer::ScoreResult& result, LanguageUnits units);
+
+// Tokens in a chunk of the blocks that the recipe trains on.
+BlockPlan block_plan(const Recipe& recipe);
+
+class LanguageTask : public BatchTask {
+ public:
+  // The corpus must outlive the task. Weights are drawn from the recipe's seed.
+  LanguageTask(const Recipe& recipe, const data::Corpus& corpus, torch::Device device);
+
+  torch::nn::Module& model() override { return *model_; }
+
+  BatchLoss loss(int64_t batch) override;
+  Scores evaluate() override;
+  Scores test(Report& report) override;
+  double chance() const override { return -1.0; }
+  void report(Report&) const override {}
+  ops::NamedTensors state() const override;
+  void load_state(const Safetensors& file) override;
+  void save(const std::filesystem::path& path, const ops::NamedTensors& weights) const override;
+
+ protected:
+  std::unique_ptr<data::BatchSource> make_source() const override;
+  int64_t count(const data::Batch& batch) const override { return batch.positions; }
+
+ private:
+  Scores evaluate_on(const data::TokenView& text);
+
+  Recipe recipe_;
+  const data::Corpus& corpus_;
+  torch::Device device_;
+  std::shared_ptr<models::TokenModel> model_;
+  nn::State carried_;  // from one update to the next, with train.blocks.carry
+};
+
+}  // namespace mega::train

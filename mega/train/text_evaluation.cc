@@ -1,0 +1,176 @@
+#include "mega/train/text_evaluation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "mega/base/error.h"
+#include "mega/config/tokens.h"
+
+namespace mega::train {
+namespace {
+
+using torch::Tensor;
+
+// Tokens begin .. end - 1 of the text, in what a model reads before it predicts them: the token before each, and
+// </s> where the text begins.
+Tensor tokens_of(const data::TokenView& text, int64_t begin, int64_t end) {
+  const Tensor tokens = torch::empty({end - begin}, torch::kInt64);
+  text.file->copy(text.begin + begin, end - begin, tokens.data_ptr<int64_t>());
+  return tokens;
+}
+
+// Equal stretches of the text, each of its own score: rows of a batch.
+class Rows {
+ public:
+  Rows(const data::TokenView& text, std::vector<int64_t> begins, torch::Device device)
+      : text_(text), begins_(std::move(begins)), device_(device), scores_(begins_.size()) {}
+
+  int64_t count() const { return std::ssize(begins_); }
+
+  // What comes at offset .. offset + length - 1 of each row, (rows, length).
+  Tensor tokens(int64_t offset, int64_t length) const {
+    std::vector<Tensor> rows;
+    for (const int64_t begin : begins_) rows.push_back(tokens_of(text_, begin + offset, begin + offset + length));
+    return torch::stack(rows);
+  }
+
+  // The tokens before them; `fresh`: a row begins with </s>, not with what stands before it in the text.
+  Tensor before(int64_t offset, int64_t length, bool fresh) const {
+    std::vector<Tensor> rows;
+    for (const int64_t begin : begins_) {
+      const int64_t first = begin + offset;
+      if (first == 0 || (fresh && offset == 0)) {
+        const Tensor end = torch::full({1}, static_cast<int64_t>(kEnd), torch::kInt64);
+        rows.push_back(torch::cat({end, tokens_of(text_, first, first + length - 1)}));
+      } else {
+        rows.push_back(tokens_of(text_, first - 1, first + length - 1));
+      }
+    }
+    return torch::stack(rows);
+  }
+
+  // Scores the targets (rows, length) by the last features of (rows, at least length, D).
+  void score(models::TokenModel& model, const Tensor& features, const Tensor& targets) {
+    const Tensor last = features.slice(1, features.size(1) - targets.size(1));
+    const Tensor losses = model.losses(last.reshape({-1, last.size(2)}), targets.reshape(-1).to(device_));
+    const Tensor log_probabilities = losses.neg().to(torch::kCPU, torch::kFloat32).contiguous();
+    const auto length = static_cast<size_t>(targets.size(1));
+    for (size_t i = 0; i < scores_.size(); ++i)
+      scores_[i].add({log_probabilities.data_ptr<float>() + i * length, length}, {});
+  }
+
+  void merge_into(infer::TextScore& score) const {
+    for (const infer::TextScore& row : scores_) score.merge(row);
+  }
+
+ private:
+  const data::TokenView& text_;
+  std::vector<int64_t> begins_;
+  torch::Device device_;
+  std::vector<infer::TextScore> scores_;
+};
+
+struct Reader {
+  models::TokenModel& model;
+  const data::TokenView& text;
+  const TextReading& reading;
+  infer::TextScore score;
+  int64_t done = 0;
+
+  void advance(int64_t tokens) {
+    done += tokens;
+    if (reading.progress) reading.progress(done);
+  }
+
+  // Segments of equal length side by side, in pieces of whole chunks.
+  void read_segments(Rows& rows, int64_t length, int64_t chunk) {
+    const int64_t unit = chunk > 0 ? chunk : 1024;
+    const int64_t piece = unit * std::max<int64_t>(1, reading.positions / (unit * rows.count()));
+    nn::State state;
+    for (int64_t offset = 0; offset < length; offset += piece) {
+      const int64_t count = std::min(piece, length - offset);
+      const Tensor features =
+          model.features(rows.before(offset, count, /*fresh=*/true).to(reading.device), {}, &state);
+      rows.score(model, features, rows.tokens(offset, count));
+      advance(count * rows.count());
+    }
+    rows.merge_into(score);
+  }
+
+  void read_in_chunks(int64_t chunk) {
+    const int64_t total = text.size();
+    const int64_t length = reading.context > 0
+                               ? std::min(reading.context, total)
+                               : std::max<int64_t>(1, (total + reading.segments - 1) / reading.segments);
+    // As many side by side as make one chunk of each a batch.
+    const int64_t side = std::max<int64_t>(1, reading.positions / std::min(length, chunk > 0 ? chunk : length));
+    std::vector<int64_t> begins;
+    for (int64_t begin = 0; begin < total; begin += length) {
+      const int64_t left = total - begin;
+      if (left < length) {  // the last is shorter and goes alone
+        Rows last(text, {begin}, reading.device);
+        if (!begins.empty()) {
+          Rows rows(text, std::move(begins), reading.device);
+          read_segments(rows, length, chunk);
+          begins.clear();
+        }
+        read_segments(last, left, chunk);
+        return;
+      }
+      begins.push_back(begin);
+      if (std::ssize(begins) == side || left == length) {
+        Rows rows(text, std::exchange(begins, {}), reading.device);
+        read_segments(rows, length, chunk);
+      }
+    }
+  }
+
+  // The first window whole, then windows of which the last `stride` tokens are new.
+  void read_windows(int64_t window, int64_t stride) {
+    const int64_t total = text.size();
+    const auto read = [&](std::vector<int64_t> begins, int64_t length, int64_t scored) {
+      Rows rows(text, std::move(begins), reading.device);
+      const Tensor features = model.features(rows.before(0, length, /*fresh=*/false).to(reading.device));
+      rows.score(model, features, rows.tokens(length - scored, scored));
+      rows.merge_into(score);
+      advance(scored * rows.count());
+    };
+    const int64_t first = std::min(window, total);
+    read({0}, first, first);
+    const int64_t side = std::max<int64_t>(1, reading.positions / window);
+    std::vector<int64_t> begins;
+    int64_t scored = first;
+    for (; scored + stride <= total; scored += stride) {
+      begins.push_back(scored + stride - window);
+      if (std::ssize(begins) == side) read(std::exchange(begins, {}), window, stride);
+    }
+    if (!begins.empty()) read(std::exchange(begins, {}), window, stride);
+    if (scored < total) read({total - window}, window, total - scored);
+  }
+};
+
+}  // namespace
+
+TextEvaluation evaluate_text(models::TokenModel& model, const ModelOptions& options, const data::TokenView& text,
+                             const TextReading& reading) {
+  require(!text.empty(), "there is no text to evaluate on");
+  const torch::NoGradGuard guard;
+  model.eval();
+  const auto start = std::chrono::steady_clock::now();
+  Reader reader{model, text, reading, {}, 0};
+  if (const auto* peer = std::get_if<TransformerLanguageOptions>(&options.model)) {
+    const int64_t window = reading.context > 0 ? reading.context : peer->window;
+    reader.read_windows(window, std::min(peer->stride, window));
+  } else {
+    reader.read_in_chunks(std::get<LanguageModelOptions>(options.model).block.chunk);
+  }
+  reader.score.add({}, {text.counts.characters, text.counts.bytes, text.counts.unknown});
+  TextEvaluation evaluation;
+  evaluation.score = reader.score.result();
+  evaluation.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return evaluation;
+}
+
+}  // namespace mega::train
