@@ -6,7 +6,7 @@
 #include <random>
 
 #include "mega/models/language_model.h"
-#include "mega/models/model.h"
+#include "mega/models/parameter_count.h"
 #include "mega/ops/form.h"
 #include "mega/peers/alibi.h"
 #include "mega/peers/cost.h"
