@@ -7,23 +7,8 @@
 #include "mega/peers/alibi.h"
 
 namespace mega::peers {
-namespace {
 
 using torch::Tensor;
-
-TransformerLayerOptions layer_options(const TransformerLanguageOptions& o) {
-  return {.width = o.width,
-          .hidden = o.hidden,
-          .heads = o.heads,
-          .causal = true,
-          .prenorm = true,
-          .activation = o.activation,
-          .dropout = o.dropout,
-          .attention_dropout = o.attention_dropout,
-          .activation_dropout = o.activation_dropout};
-}
-
-}  // namespace
 
 LanguageTransformerImpl::LanguageTransformerImpl(const TransformerLanguageOptions& options)
     : options_(options),
@@ -31,9 +16,11 @@ LanguageTransformerImpl::LanguageTransformerImpl(const TransformerLanguageOption
       embedding_(options, options.width, *decoder_),
       output_(options, options.width, embedding_, *decoder_),
       positions_(options.width) {
+  TransformerLayerOptions layer(options);
+  layer.causal = layer.prenorm = true;
   torch::nn::ModuleList layers;
   for (int64_t i = 0; i < options.layers; ++i) {
-    layers_.emplace_back(layer_options(options));
+    layers_.emplace_back(layer);
     layers->push_back(layers_.back());
   }
   decoder_->register_module("layers", layers);
@@ -52,7 +39,9 @@ Tensor LanguageTransformerImpl::features(const Tensor& tokens, const Tensor& mas
             " blocks, the model ", layers_.size());
     next.blocks.resize(layers_.size());
   }
-  const int64_t position = state == nullptr ? 0 : next.blocks.front().attention.position;
+  // Counted, not believed: a table of positions is as long.
+  const int64_t position =
+      state != nullptr && next.blocks[0].attention.keys.defined() ? next.blocks[0].attention.keys.size(1) : 0;
   ops::RelativeBias bias;
   if (options_.positions == TransformerPositions::alibi)
     bias = alibi_bias(options_.heads, position + tokens.size(1), x.options());

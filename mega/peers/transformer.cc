@@ -7,23 +7,8 @@
 #include "mega/ops/watch.h"
 
 namespace mega::peers {
-namespace {
 
 using torch::Tensor;
-
-TransformerLayerOptions layer_options(const TransformerOptions& o) {
-  return {.width = o.width,
-          .hidden = o.hidden,
-          .heads = o.heads,
-          .causal = false,
-          .prenorm = false,
-          .activation = o.activation,
-          .dropout = o.dropout,
-          .attention_dropout = o.attention_dropout,
-          .activation_dropout = o.activation_dropout};
-}
-
-}  // namespace
 
 TransformerEncoderImpl::TransformerEncoderImpl(const TransformerOptions& options)
     : options_(options), embedding_(options, options.width, kInitialDeviation), positions_(options.width) {
@@ -32,7 +17,7 @@ TransformerEncoderImpl::TransformerEncoderImpl(const TransformerOptions& options
     embedding_norm_ = register_module("emb_layer_norm", layer_norm(options.width));
   torch::nn::ModuleList layers;
   for (int64_t i = 0; i < options.layers; ++i) {
-    layers_.emplace_back(layer_options(options));
+    layers_.emplace_back(TransformerLayerOptions(options));
     layers->push_back(layers_.back());
   }
   register_module("layers", layers);

@@ -10,11 +10,22 @@
 namespace mega::peers {
 
 struct TransformerLayerOptions {
+  // From the options of a model.
+  template <class Model>
+  explicit TransformerLayerOptions(const Model& model)
+      : width(model.width),
+        hidden(model.hidden),
+        heads(model.heads),
+        activation(model.activation),
+        dropout(model.dropout),
+        attention_dropout(model.attention_dropout),
+        activation_dropout(model.activation_dropout) {}
+
   int64_t width, hidden, heads;
-  bool causal;
-  bool prenorm;  // the norm is of a sublayer's input, not of its output's sum with it
   Activation activation;
   double dropout, attention_dropout, activation_dropout;
+  bool causal = false;
+  bool prenorm = false;  // the norm is of a sublayer's input, not of its output's sum with it
 };
 
 // Attention, then feed-forward, each added to its input, each with a layer norm.

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "mega/models/language_model.h"
-#include "mega/models/model.h"
+#include "mega/models/parameter_count.h"
 #include "mega/ops/form.h"
 #include "mega/peers/alibi.h"
 #include "mega/peers/cost.h"
@@ -63,7 +63,9 @@ TEST(LanguageTransformer, DoesNotSeeTheFuture) {
         Tensor changed = tokens.clone();
         changed.select(1, at).copy_(13 - changed.select(1, at));  // 2..11 turned around: no token stays
         const Tensor after = model->features(changed);
-        if (at > 0) EXPECT_EQ(difference(after.slice(1, 0, at), before.slice(1, 0, at)), 0.0);
+        if (at > 0) {
+          EXPECT_EQ(difference(after.slice(1, 0, at), before.slice(1, 0, at)), 0.0);
+        }
         for (int64_t later = at; later < 20; ++later)
           EXPECT_GT(difference(after.select(1, later), before.select(1, later)), 1e-4) << at << " " << later;
       }
@@ -127,13 +129,17 @@ TEST(LanguageTransformer, AStateIsAValue) {
     return error_of([&] { model->features(x, {}, &s); });
   };
   EXPECT_PRED2(contains, error(random_tokens(3, 2), same), "keys and values for 3 sequences");
+  nn::State far;
+  far.blocks.resize(2);
+  far.blocks[0].attention.position = int64_t{1} << 50;
+  EXPECT_PRED2(contains, error(next, far), "does not hold keys");
   same.blocks[1].attention.position = 4;
   EXPECT_PRED2(contains, error(next, same), "the state at position 4");
   same = kept;
   same.blocks.pop_back();
   EXPECT_PRED2(contains, error(next, same), "the state has 1 blocks, the model 2");
   same = kept;
-  same.blocks[1].attention.keys = {};
+  same.blocks[1].attention.keys = Tensor();
   EXPECT_PRED2(contains, error_of([&] { model->features(next, {}, &same); }), "does not hold keys");
   EXPECT_EQ(same.blocks[0].attention.position, 9) << "the first layer went well, the second did not";
 }
