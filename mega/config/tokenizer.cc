@@ -44,7 +44,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(LanguageUnits units, std::string_view 
     case LanguageUnits::words:
       return make_symbol_tokenizer(units, vocabulary, where);
     case LanguageUnits::sentencepiece:
-      return make_sentence_piece_tokenizer(vocabulary, where);
+      fail("SentencePiece is not linked");
   }
   fail(where, ": no such units of language");
 }
@@ -57,7 +57,7 @@ std::unique_ptr<TokenizerBuilder> make_tokenizer_builder(const LanguageInput& op
     case LanguageUnits::words:
       return make_symbol_builder(options);
     case LanguageUnits::sentencepiece:
-      return make_sentence_piece_builder(options);
+      fail("SentencePiece is not linked");
   }
   fail("no such units of language");
 }
