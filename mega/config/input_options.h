@@ -107,7 +107,7 @@ struct LanguageInput {
   LanguageUnits units = LanguageUnits::bytes;
   int64_t vocabulary = 0;
   int64_t min_count = 1;
-  std::string model;
+  std::string model = "";
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {

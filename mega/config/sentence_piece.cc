@@ -16,7 +16,7 @@ namespace {
 
 // More than a million pieces take.
 constexpr size_t kLargestModel = size_t{64} << 20;
-// What is cut at once, so that memory does not grow with the line.
+// Bytes of a line that are cut at once, so that memory does not grow with the line.
 constexpr size_t kLongestPart = size_t{1} << 20;
 
 std::string with_blanks(std::string_view piece) {
@@ -34,7 +34,8 @@ std::string with_blanks(std::string_view piece) {
 // to a byte that is no UTF-8, the character that pieces have for a blank, or as many as are cut at once.
 std::string take_characters(std::string_view& line) {
   std::string text;
-  while (text.size() < kLongestPart) {
+  const size_t rest = line.size() - std::min(line.size(), kLongestPart);
+  while (line.size() > rest) {
     const size_t length = utf8_length(line);
     const std::string_view character = line.substr(0, length);
     if (length == 0 || character == kPieceBlank) break;
