@@ -10,6 +10,8 @@ namespace mega::cli {
 void add_train(CLI::App& app, const std::string& typed);
 void add_eval(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_generate(CLI::App& app);
+void add_score(CLI::App& app);
 void add_data(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_bench(CLI::App& app);

@@ -10,10 +10,12 @@
 #include "mega/base/table.h"
 #include "mega/base/text.h"
 #include "mega/config/presets.h"
+#include "mega/data/corpus.h"
 #include "mega/data/listops.h"
 #include "mega/data/pathfinder.h"
 #include "mega/data/summary.h"
 #include "mega/peers/factory.h"
+#include "mega/train/language_task.h"
 #include "mega/train/sequence_task.h"
 
 namespace mega::cli {
@@ -49,7 +51,10 @@ struct CheckCommand {
   bool json = false;
 
   void run() const;
+  void check_corpus(const Recipe& loaded) const;
 };
+
+constexpr data::Split kSplits[] = {data::Split::train, data::Split::valid, data::Split::test};
 
 void print_problems(const data::Dataset& dataset) {
   if (dataset.problems == 0) return;
@@ -60,19 +65,46 @@ void print_problems(const data::Dataset& dataset) {
   if (more > 0) std::printf("  ... and %s more\n", with_thousands(more).c_str());
 }
 
+// Of a running text for a language model.
+void CheckCommand::check_corpus(const Recipe& loaded) const {
+  const data::Corpus corpus = data::load_corpus(loaded.data, train::language_input(loaded), nullptr);
+  Table table({"split", "tokens", "unknown", "lines", "longest line", "characters", "bytes"});
+  nlohmann::ordered_json report = {{"checksum", corpus.checksum}, {"token_types", corpus.tokenizer->size()}};
+  for (const data::Split split : kSplits) {
+    const data::TokenView& text = corpus.part(split);
+    const int64_t longest = longest_line(text);
+    table.add({data::split_name(split), with_thousands(text.size()), with_thousands(text.counts.unknown),
+               with_thousands(text.counts.lines), with_thousands(longest),
+               with_thousands(text.counts.characters), with_thousands(text.counts.bytes)});
+    report["splits"][data::split_name(split)] = {
+        {"tokens", text.size()},   {"unknown", text.counts.unknown},       {"lines", text.counts.lines},
+        {"longest_line", longest}, {"characters", text.counts.characters}, {"bytes", text.counts.bytes}};
+  }
+  if (json) {
+    std::printf("%s\n", report.dump(2).c_str());
+    return;
+  }
+  std::printf("%s: %s token types, checksum %s\n\n%s", path.c_str(),
+              with_thousands(corpus.tokenizer->size()).c_str(), corpus.checksum.c_str(),
+              table.plain().c_str());
+}
+
 void CheckCommand::run() const {
   Recipe loaded = load_recipe(recipe);
   loaded.data.path = path;
   loaded.data.skip_broken = true;  // all that is wrong, not the first
   for (const std::string& assignment : changes) change(loaded, assignment);
+  if (token_options(loaded.model) != nullptr) {
+    check_corpus(loaded);
+    return;
+  }
   const data::DatasetRequest request = train::dataset_request(loaded);
   const data::Dataset dataset = load_dataset(request);
   const int documents = static_cast<int>(peers::documents(loaded.model));
   const data::Encoder encoder(train::make_signature(loaded, dataset), train::cls_token(loaded.model));
 
-  const std::vector<data::Split> splits = {data::Split::train, data::Split::valid, data::Split::test};
   std::vector<data::PartSummary> parts;
-  for (const data::Split split : splits)
+  for (const data::Split split : kSplits)
     parts.push_back(summarize(dataset.part(split), encoder, documents, std::ssize(dataset.classes)));
   const int64_t leaked =
       count_shared(dataset.train, dataset.test) + count_shared(dataset.train, dataset.valid);
@@ -81,7 +113,7 @@ void CheckCommand::run() const {
     nlohmann::ordered_json report = {{"format", to_string(find_format(request))},
                                      {"checksum", dataset.checksum}};
     for (size_t i = 0; i < parts.size(); ++i) {
-      auto& part = report["splits"][data::split_name(splits[i])];
+      auto& part = report["splits"][data::split_name(kSplits[i])];
       part = {{"examples", parts[i].examples}, {"shortest", parts[i].shortest}, {"median", parts[i].median},
               {"p95", parts[i].p95},           {"longest", parts[i].longest},   {"cut", parts[i].cut}};
       for (size_t c = 0; c < dataset.classes.size(); ++c)
@@ -99,7 +131,7 @@ void CheckCommand::run() const {
               std::string(to_string(find_format(request))).c_str(), dataset.checksum.c_str());
   Table table({"split", "examples", "shortest", "median", "95 %", "longest", "cut"});
   for (size_t i = 0; i < parts.size(); ++i)
-    table.add({data::split_name(splits[i]), with_thousands(parts[i].examples),
+    table.add({data::split_name(kSplits[i]), with_thousands(parts[i].examples),
                with_thousands(parts[i].shortest), with_thousands(parts[i].median),
                with_thousands(parts[i].p95), with_thousands(parts[i].longest), with_thousands(parts[i].cut)});
   std::fputs(table.plain().c_str(), stdout);
@@ -169,7 +201,7 @@ void add_data(CLI::App& app) {
 
   auto check = std::make_shared<CheckCommand>();
   CLI::App* look = sub->add_subcommand(
-      "check", "what is there: splits, classes, lengths, and what is wrong with which line");
+      "check", "what is there: splits, classes, lengths or tokens, and what is wrong with which line");
   look->add_option("recipe", check->recipe, "preset or .toml file that would be trained on it")->required();
   look->add_option("path", check->path, "file or folder")->required();
   look->add_option("--set", check->changes, "key=value of a data or input option")->allow_extra_args(false);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/eval_language.h"
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/base/progress.h"
@@ -24,19 +25,16 @@ struct EvalCommand {
   int64_t examples = 0;
   int threads = 0;
   bool json = false;
+  LanguageReading reading;
 
   void run();
+  void run_classifier();
 };
 
 data::Split parse_split(const std::string& name) {
   for (const data::Split split : {data::Split::train, data::Split::valid, data::Split::test})
     if (name == data::split_name(split)) return split;
   fail("--split: expected train, valid or test, got ", in_quotes(name));
-}
-
-bool is_same(const std::filesystem::path& one, const std::filesystem::path& other) {
-  std::error_code not_there;
-  return std::filesystem::equivalent(one, other, not_there);
 }
 
 std::string per_cent(double share) {
@@ -55,18 +53,27 @@ Table class_table(const std::vector<std::string>& classes, const std::vector<Cla
 
 void EvalCommand::run() {
   ops::set_threads(threads);
+  if (!is_language_model(model)) {
+    require(reading.is_default(), model,
+            " is a classifier: --chunk, --context, --segments, --sweep and --out are for language models");
+    run_classifier();
+    return;
+  }
+  require(examples == 0,
+          "--examples is for classifiers; of a text, --set data.evaluation_limit=N reads so "
+          "many tokens");
+  evaluate_language_model(
+      {model, path, parse_split(split), changes, reading, train::parse_device(device), json});
+}
+
+void EvalCommand::run_classifier() {
   const torch::Device on = train::parse_device(device);
   train::SavedModel saved = train::load_model(model_path(model));
   saved.model->to(on);
   Recipe recipe;
   recipe.model = saved.options;
   recipe.input = saved.signature.input;
-  recipe.data = saved.signature.data;
-  if (!path.empty() && !is_same(path, recipe.data.path)) {
-    recipe.data.valid = recipe.data.test = "";
-    recipe.data.test_share = 1.0;  // the model has seen none of it
-  }
-  if (!path.empty()) recipe.data.path = path;
+  recipe.data = evaluation_data(saved.signature.data, path);
   for (const std::string& assignment : changes) change(recipe, assignment);
 
   const data::Dataset dataset = load_dataset(train::dataset_request(recipe, saved.signature.classes));
@@ -120,17 +127,35 @@ void EvalCommand::run() {
 
 void add_eval(CLI::App& app) {
   auto command = std::make_shared<EvalCommand>();
-  CLI::App* sub = app.add_subcommand("eval", "how good a trained model is, with uncertainty and per class");
+  CLI::App* sub = app.add_subcommand("eval", "how good a trained model is, with uncertainty");
   sub->add_option("model", command->model, "model file or run directory")->required();
-  sub->add_option(
-      "--data", command->path,
-      "labelled examples (default: what it was trained on); other data is tested on as a whole, unless its "
-      "names say otherwise");
+  sub->add_option("--data", command->path,
+                  "labelled examples, or a text (default: what it was trained on); other data is tested on "
+                  "as a whole, unless its "
+                  "names say otherwise");
   sub->add_option("--split", command->split, "which part: train, valid or test")->capture_default_str();
   sub->add_option("--set", command->changes, "key=value of a data option, e.g. data.skip_broken=true")
       ->allow_extra_args(false);
   sub->add_option("--examples", command->examples, "only so many (default: all)")
       ->check(CLI::NonNegativeNumber);
+  LanguageReading& reading = command->reading;
+  sub->add_option("--chunk", reading.chunk,
+                  "language models: attend in chunks of so many tokens (default: as in training)")
+      ->check(CLI::PositiveNumber);
+  CLI::Option* context =
+      sub->add_option("--context", reading.context,
+                      "language models: cut the text into segments of so many tokens, each "
+                      "read from its beginning; the window of a Transformer")
+          ->check(CLI::PositiveNumber);
+  sub->add_option("--segments", reading.segments, "language models: into so many segments (default: 10)")
+      ->check(CLI::PositiveNumber)
+      ->excludes(context);
+  sub->add_option("--sweep", reading.sweeps,
+                  "language models: chunk=512,1024,2048 or context=2500,5000: a table and a chart; may be "
+                  "given several times")
+      ->allow_extra_args(false);
+  sub->add_option("--out", reading.out,
+                  "folder for the charts (default: the run directory, or else this one)");
   sub->add_option("--threads", command->threads, "threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--device", command->device, "cpu, or cuda where libtorch has it (untested)")

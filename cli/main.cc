@@ -58,6 +58,8 @@ int main(int argc, char** argv) {
   mega::cli::add_train(app, command_line(argc, argv));
   mega::cli::add_eval(app);
   mega::cli::add_predict(app);
+  mega::cli::add_generate(app);
+  mega::cli::add_score(app);
   mega::cli::add_data(app);
   mega::cli::add_inspect(app);
   mega::cli::add_bench(app);

@@ -107,7 +107,7 @@ void PredictCommand::print(const data::Record& record, const train::Answer& answ
 void PredictCommand::run() {
   ops::set_threads(threads);
   const torch::Device on = train::parse_device(device);
-  const train::SavedModel saved = train::load_model(model_path(model));
+  const train::SavedModel saved = load_sequence_model(model);
   saved.model->to(on);
   const int documents = static_cast<int>(peers::documents(saved.options));
   const data::Encoder encoder(saved.signature, train::cls_token(saved.options));

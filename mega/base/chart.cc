@@ -153,7 +153,7 @@ std::string draw_curve(const Frame& frame, const Curve& curve, const std::string
   std::string path;
   std::vector<Point> run;
   for (const Point& point : curve.points) {
-    if (drawable(point.x, false) && drawable(point.y, frame.y.log)) {
+    if (drawable(point.x, frame.x.log) && drawable(point.y, frame.y.log)) {
       run.push_back(point);
       continue;
     }
@@ -211,7 +211,7 @@ std::string to_svg(const LineChart& chart) {
   Extent x, y;
   for (const Curve& curve : chart.curves) {
     for (const Point& point : curve.points) {
-      if (!drawable(point.x, false) || !drawable(point.y, chart.log_y)) continue;
+      if (!drawable(point.x, chart.log_x) || !drawable(point.y, chart.log_y)) continue;
       x.add(point.x);
       y.add(point.y);
     }
@@ -228,7 +228,7 @@ std::string to_svg(const LineChart& chart) {
                     .top = top,
                     .right = kWidth - 16,
                     .bottom = top + kHeight - 90,
-                    .x = make_axis(x.low, x.high, false, 6, false),
+                    .x = make_axis(x.low, x.high, chart.log_x, 6, false),
                     .y = y_axis};
   std::string svg = legend.svg + draw_axes(frame, chart.x_label, chart.y_label);
   for (size_t i = 0; i < chart.curves.size(); ++i) svg += draw_curve(frame, chart.curves[i], curve_style(i));

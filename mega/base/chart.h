@@ -20,6 +20,7 @@ struct LineChart {
   std::string title, x_label, y_label;
   std::vector<Curve> curves;
   bool log_y = false;  // values of 0 and less are gaps then
+  bool log_x = false;
 };
 
 // A matrix with its numbers; each cell is shaded by its share of its row, as suits a confusion matrix.

@@ -1,5 +1,8 @@
 #include "mega/data/corpus.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -211,6 +214,26 @@ Corpus load_corpus(const DataOptions& data, const LanguageInput& input,
     checksum = stream_seed(checksum, "tokens", view->file ? view->file->checksum() : 0);
   corpus.checksum = hexadecimal(checksum);
   return corpus;
+}
+
+TokenView tokenize_once(const fs::path& path, const Tokenizer& tokenizer) {
+  std::error_code none;
+  require(path == "-" || !fs::is_directory(path, none), path.string(), ": a folder; expected a file of text");
+  const fs::path folder = cache_folder("tokens");
+  require_writable(folder);
+  static std::atomic<int> count = 0;
+  const fs::path kept =
+      folder / ("once-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tokens");
+  TokenView view;
+  view.name = path == "-" ? "standard input" : path.string();
+  TokenWriter writer(kept, tokenizer.size(), 0);
+  tokenize({{path}, nullptr, 0, view.name}, tokenizer, 0, writer);
+  view.file = std::make_shared<const TokenFile>(TokenFile::open(kept));
+  fs::remove(kept, none);  // the memory map keeps what is in it
+  view.end = view.file->size();
+  view.counts = view.file->counts();
+  require(!view.empty(), view.name, ": an empty text");
+  return view;
 }
 
 }  // namespace mega::data

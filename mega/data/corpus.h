@@ -1,6 +1,7 @@
 // A running text for language models: read, divided and kept as tokens.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -30,5 +31,9 @@ struct Corpus {
 // cache_folder("tokens") under a name that changes with the files and the options.
 Corpus load_corpus(const DataOptions& data, const LanguageInput& input,
                    std::shared_ptr<const Tokenizer> known);
+
+// The tokens of a text that is read once: a plain or packed file, or standard input (-). They are kept on
+// disk for as long as the view lives, and no longer. An empty text is an Error.
+TokenView tokenize_once(const std::filesystem::path& path, const Tokenizer& tokenizer);
 
 }  // namespace mega::data

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "mega/config/tokens.h"
 #include "mega/data/batches.h"
 
 namespace mega::data {
@@ -44,6 +45,16 @@ int64_t count_shared(const Part& one, const Part& other) {
   for (const Record& record : one.records) seen.insert(content_hash(record));
   return std::count_if(other.records.begin(), other.records.end(),
                        [&](const Record& record) { return seen.contains(content_hash(record)); });
+}
+
+int64_t longest_line(const TokenView& text) {
+  int64_t longest = 0;
+  for (int64_t begin = text.begin; begin < text.end;) {
+    const int64_t end = std::min(text.file->find(kEnd, begin, text.end) + 1, text.end);
+    longest = std::max(longest, end - begin);
+    begin = end;
+  }
+  return longest;
 }
 
 }  // namespace mega::data

@@ -7,6 +7,7 @@
 
 #include "mega/data/dataset.h"
 #include "mega/data/encoder.h"
+#include "mega/data/token_file.h"
 
 namespace mega::data {
 
@@ -21,5 +22,8 @@ PartSummary summarize(const Part& part, const Encoder& encoder, int documents, i
 
 // Examples of one part that stand, byte for byte, in the other too: a leak from training to test.
 int64_t count_shared(const Part& one, const Part& other);
+
+// Tokens of the longest line, with its end.
+int64_t longest_line(const TokenView& text);
 
 }  // namespace mega::data

@@ -12,9 +12,7 @@ namespace {
 
 using torch::Tensor;
 
-// Tokens begin .. end - 1 of the text, in what a model reads before it predicts them: the token before each,
-// and
-// </s> where the text begins.
+// Tokens begin .. end - 1 of the text.
 Tensor tokens_of(const data::TokenView& text, int64_t begin, int64_t end) {
   const Tensor tokens = torch::empty({end - begin}, torch::kInt64);
   text.file->copy(text.begin + begin, end - begin, tokens.data_ptr<int64_t>());
@@ -24,8 +22,8 @@ Tensor tokens_of(const data::TokenView& text, int64_t begin, int64_t end) {
 // Equal stretches of the text, each of its own score: rows of a batch.
 class Rows {
  public:
-  Rows(const data::TokenView& text, std::vector<int64_t> begins, torch::Device device)
-      : text_(text), begins_(std::move(begins)), device_(device), scores_(begins_.size()) {}
+  Rows(const data::TokenView& text, std::vector<int64_t> begins, const TextReading& reading)
+      : text_(text), begins_(std::move(begins)), reading_(reading), scores_(begins_.size()) {}
 
   int64_t count() const { return std::ssize(begins_); }
 
@@ -37,7 +35,7 @@ class Rows {
     return torch::stack(rows);
   }
 
-  // The tokens before them; `fresh`: a row begins with </s>, not with what stands before it in the text.
+  // The token before each of them, and </s> where the text begins; `fresh`: where a row begins, too.
   Tensor before(int64_t offset, int64_t length, bool fresh) const {
     std::vector<Tensor> rows;
     for (const int64_t begin : begins_) {
@@ -52,14 +50,19 @@ class Rows {
     return torch::stack(rows);
   }
 
-  // Scores the targets (rows, length) by the last features of (rows, at least length, D).
-  void score(models::TokenModel& model, const Tensor& features, const Tensor& targets) {
-    const Tensor last = features.slice(1, features.size(1) - targets.size(1));
-    const Tensor losses = model.losses(last.reshape({-1, last.size(2)}), targets.reshape(-1).to(device_));
+  // Scores the tokens at offset .. offset + length - 1 by the last features of (rows, at least length, D).
+  void score(models::TokenModel& model, const Tensor& features, int64_t offset, int64_t length) {
+    const Tensor last = features.slice(1, features.size(1) - length);
+    const Tensor targets = tokens(offset, length).reshape(-1).to(reading_.device);
+    const Tensor losses = model.losses(last.reshape({-1, last.size(2)}), targets);
     const Tensor log_probabilities = losses.neg().to(torch::kCPU, torch::kFloat32).contiguous();
-    const auto length = static_cast<size_t>(targets.size(1));
-    for (size_t i = 0; i < scores_.size(); ++i)
-      scores_[i].add({log_probabilities.data_ptr<float>() + i * length, length}, {});
+    const std::span all(log_probabilities.data_ptr<float>(), static_cast<size_t>(losses.numel()));
+    const auto count = static_cast<size_t>(length);
+    for (size_t i = 0; i < scores_.size(); ++i) {
+      const auto row = all.subspan(i * count, count);
+      scores_[i].add(row, {});
+      if (reading_.scored) reading_.scored(begins_[i] + offset, row);
+    }
   }
 
   void merge_into(infer::TextScore& score) const {
@@ -69,7 +72,7 @@ class Rows {
  private:
   const data::TokenView& text_;
   std::vector<int64_t> begins_;
-  torch::Device device_;
+  const TextReading& reading_;
   std::vector<infer::TextScore> scores_;
 };
 
@@ -94,7 +97,7 @@ struct Reader {
       const int64_t count = std::min(piece, length - offset);
       const Tensor features =
           model.features(rows.before(offset, count, /*fresh=*/true).to(reading.device), {}, &state);
-      rows.score(model, features, rows.tokens(offset, count));
+      rows.score(model, features, offset, count);
       advance(count * rows.count());
     }
     rows.merge_into(score);
@@ -112,9 +115,9 @@ struct Reader {
     for (int64_t begin = 0; begin < total; begin += length) {
       const int64_t left = total - begin;
       if (left < length) {  // the last is shorter and goes alone
-        Rows last(text, {begin}, reading.device);
+        Rows last(text, {begin}, reading);
         if (!begins.empty()) {
-          Rows rows(text, std::move(begins), reading.device);
+          Rows rows(text, std::move(begins), reading);
           read_segments(rows, length, chunk);
           begins.clear();
         }
@@ -123,7 +126,7 @@ struct Reader {
       }
       begins.push_back(begin);
       if (std::ssize(begins) == side || left == length) {
-        Rows rows(text, std::exchange(begins, {}), reading.device);
+        Rows rows(text, std::exchange(begins, {}), reading);
         read_segments(rows, length, chunk);
       }
     }
@@ -133,9 +136,9 @@ struct Reader {
   void read_windows(int64_t window, int64_t stride) {
     const int64_t total = text.size();
     const auto read = [&](std::vector<int64_t> begins, int64_t length, int64_t scored) {
-      Rows rows(text, std::move(begins), reading.device);
+      Rows rows(text, std::move(begins), reading);
       const Tensor features = model.features(rows.before(0, length, /*fresh=*/false).to(reading.device));
-      rows.score(model, features, rows.tokens(length - scored, scored));
+      rows.score(model, features, length - scored, scored);
       rows.merge_into(score);
       advance(scored * rows.count());
     };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "mega/config/model_options.h"
 #include "mega/data/token_file.h"
@@ -22,6 +23,9 @@ struct TextReading {
   int64_t positions = 1 << 14;  // that go through the model at once, roughly
   torch::Device device = torch::kCPU;
   std::function<void(int64_t tokens)> progress;
+  // Gets log p of the tokens that begin at this place of the text; in its order where there is one segment,
+  // or a window.
+  std::function<void(int64_t begin, std::span<const float> log_probabilities)> scored;
 };
 
 struct TextEvaluation {

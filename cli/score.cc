@@ -1,0 +1,165 @@
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/model_argument.h"
+#include "mega/base/error.h"
+#include "mega/base/progress.h"
+#include "mega/base/table.h"
+#include "mega/base/text.h"
+#include "mega/config/tokens.h"
+#include "mega/config/utf8.h"
+#include "mega/data/corpus.h"
+#include "mega/ops/runtime.h"
+#include "mega/train/run.h"
+#include "mega/train/text_evaluation.h"
+
+namespace mega::cli {
+namespace {
+
+struct ScoreCommand {
+  std::string model, device = "cpu";
+  std::vector<std::string> files;
+  int threads = 0;
+  bool json = false, tokens = false;
+
+  void run();
+};
+
+std::string with_uncertainty(const infer::Estimate& estimate) {
+  char text[64];
+  if (estimate.uncertainty)
+    std::snprintf(text, sizeof text, "%.4g ± %.2g", estimate.value, *estimate.uncertainty);
+  else
+    std::snprintf(text, sizeof text, "%.4g", estimate.value);
+  return text;
+}
+
+// The figures of all texts, for people or for programs.
+class ScoreList {
+ public:
+  void add(const std::string& name, const infer::ScoreResult& score) {
+    table_.add({name, with_thousands(score.tokens), with_thousands(score.counts.unknown),
+                with_uncertainty(score.perplexity), with_uncertainty(score.bits_per_character),
+                with_uncertainty(score.bits_per_byte)});
+    nlohmann::ordered_json row = {
+        {"text", name},
+        {"tokens", score.tokens},
+        {"unknown", score.counts.unknown},
+        {"characters", score.counts.characters},
+        {"bytes", score.counts.bytes},
+        {"log_probability", -score.nats_per_token.value * static_cast<double>(score.tokens)}};
+    const auto set = [&](const std::string& key, const infer::Estimate& estimate) {
+      row[key] = estimate.value;
+      row[key + " ±"] = estimate.uncertainty ? nlohmann::ordered_json(*estimate.uncertainty) : nullptr;
+    };
+    set("perplexity", score.perplexity);
+    set("bits_per_character", score.bits_per_character);
+    set("bits_per_byte", score.bits_per_byte);
+    rows_.push_back(std::move(row));
+  }
+
+  std::string plain() const { return table_.plain(); }
+  std::string json() const {
+    return rows_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+
+ private:
+  Table table_{{"text", "tokens", "unknown", "perplexity", "bits per character", "bits per byte"}};
+  nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
+};
+
+// A token on one line and in one column: as in a JSON string, and a byte that is no UTF-8 as \xC3.
+std::string escaped(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) {
+      char byte[8];
+      std::snprintf(byte, sizeof byte, "\\x%02X", static_cast<unsigned char>(text.front()));
+      result += byte;
+    } else {
+      const std::string quoted = nlohmann::json(text.substr(0, length)).dump();
+      const std::string_view inside = std::string_view(quoted).substr(1, quoted.size() - 2);
+      result += inside == "\\\"" ? "\"" : inside;  // there are no quotes around it
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return result;
+}
+
+// Prints each token with its log-probability as the text is scored.
+class TokenPrinter {
+ public:
+  TokenPrinter(const Tokenizer& tokenizer, const data::TokenView& text)
+      : tokenizer_(tokenizer), text_(text) {}
+
+  void print(int64_t begin, std::span<const float> log_probabilities) {
+    std::vector<int64_t> tokens(log_probabilities.size());
+    text_.file->copy(text_.begin + begin, std::ssize(tokens), tokens.data());
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const auto token = static_cast<int32_t>(tokens[i]);
+      std::printf("%s\t%.6g\n", escaped(tokenizer_.text(token, begins_line_)).c_str(),
+                  static_cast<double>(log_probabilities[i]));
+      begins_line_ = token == kEnd;
+    }
+    require(std::ferror(stdout) == 0, "standard output: cannot be written to");
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  const data::TokenView& text_;
+  bool begins_line_ = true;
+};
+
+void ScoreCommand::run() {
+  ops::set_threads(threads);
+  const torch::Device on = train::parse_device(device);
+  const train::SavedLanguageModel saved = load_language_model(model);
+  saved.model->to(on);
+  if (files.empty()) files.push_back("-");
+
+  ScoreList list;
+  infer::TextScore all;
+  for (const std::string& file : files) {
+    const data::TokenView text = data::tokenize_once(file, *saved.tokenizer);
+    TokenPrinter printer(*saved.tokenizer, text);
+    Progress progress("scoring " + text.name, text.size(), "tokens");
+    train::TextReading reading;
+    reading.segments = 1;
+    reading.device = on;
+    reading.progress = [&](int64_t done) { progress.update(done); };
+    reading.scored = [&](int64_t begin, std::span<const float> log_probabilities) {
+      all.add(log_probabilities, {});
+      if (tokens) printer.print(begin, log_probabilities);
+    };
+    list.add(text.name, train::evaluate_text(*saved.model, saved.options, text, reading).score);
+    all.add({}, {text.counts.characters, text.counts.bytes, text.counts.unknown});
+  }
+  if (files.size() > 1) list.add("all", all.result());
+  // Tokens are for programs to read, which would stumble over a table.
+  std::fputs(json ? list.json().c_str() : list.plain().c_str(), tokens ? stderr : stdout);
+}
+
+}  // namespace
+
+void add_score(CLI::App& app) {
+  auto command = std::make_shared<ScoreCommand>();
+  CLI::App* sub =
+      app.add_subcommand("score", "how likely texts are to a language model: perplexity, bits per byte");
+  sub->add_option("model", command->model, "model file or run directory")->required();
+  sub->add_option("files", command->files,
+                  "texts, plain or packed, each read from its beginning as one stream; - or none: standard "
+                  "input");
+  sub->add_flag("--tokens", command->tokens,
+                "print each token, a tab and its log-probability (natural); figures go to standard error");
+  sub->add_option("--threads", command->threads, "threads (default: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--device", command->device, "cpu, or cuda where libtorch has it (untested)")
+      ->capture_default_str();
+  sub->add_flag("--json", command->json, "for programs");
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace mega::cli
