@@ -4,8 +4,8 @@
 #
 #   bench/results.sh [--time 10m] [--out runs/results] [--data FOLDER] [TASK...]
 #
-# FOLDER holds what the tasks read: imdb/, mnist/, fsdd/recordings/ (see docs/results.md); ListOps and Pathfinder are
-# made. A task whose data is not there is left out.
+# FOLDER holds what the tasks read: imdb/, mnist/, fsdd/recordings/, enwik8.txt, wikitext-2/ (see docs/results.md);
+# ListOps and Pathfinder are made. A task whose data is not there is left out.
 set -euo pipefail
 
 time=10m out=runs/results data=data mega=build/mega tasks=()
@@ -27,7 +27,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ ${#tasks[@]} -gt 0 ] || tasks=(listops-short listops-long imdb mnist digits pathfinder)
+[ ${#tasks[@]} -gt 0 ] || tasks=(listops-short listops-long imdb mnist digits pathfinder enwik8 wikitext2)
 mkdir -p "$out"
 export OMP_WAIT_POLICY=passive
 
@@ -84,6 +84,8 @@ for task in "${tasks[@]}"; do
       make_once "$out/data/pathfinder" pathfinder --count 100000 --contour-length 6
       pair $task pathfinder-small "$out/data/pathfinder" --set data.evaluation_limit=2000
       ;;
+    enwik8) pair $task bytes-small "$data/enwik8.txt" ;;
+    wikitext2) pair $task words-small "$data/wikitext-2" ;;
     *)
       echo "no task $task" >&2
       exit 2
