@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "bench/language.h"
 #include "bench/train_loop.h"
 #include "mega/base/error.h"
 #include "mega/base/table.h"
@@ -155,12 +156,12 @@ struct TableDefaults {
   const char* name;
   std::vector<int64_t> lengths;
   int64_t batch, chunk;
+  const char* preset;
 };
-const TableDefaults kTables[] = {{"ema", {4096}, 8, 128},
-                                 {"attention", {4096}, 2, 128},
-                                 {"layer", {4096, 16384}, 1, 128},
-                                 {"step", {4096}, 2, 128},
-                                 {"train", {4002}, 8, 128}};
+const TableDefaults kTables[] = {
+    {"ema", {4096}, 8, 128, "lra-text"},          {"attention", {4096}, 2, 128, "lra-text"},
+    {"layer", {4096, 16384}, 1, 128, "lra-text"}, {"step", {4096}, 2, 128, "lra-text"},
+    {"train", {4002}, 8, 128, "lra-text"},        {"lm", {4096}, 2, 2048, "enwik8"}};
 
 Settings with_defaults(Settings settings) {
   for (const TableDefaults& table : kTables) {
@@ -168,16 +169,18 @@ Settings with_defaults(Settings settings) {
     if (settings.lengths.empty()) settings.lengths = table.lengths;
     if (settings.batch == 0) settings.batch = table.batch;
     if (settings.chunk == 0) settings.chunk = table.chunk;
+    if (settings.preset.empty()) settings.preset = table.preset;
     for (const int64_t length : settings.lengths)
       require(length > 0, "a length must be above 0, not ", length);
     return settings;
   }
   fail("there is no benchmark ", in_quotes(settings.table),
-       "; there are ema, attention, layer, step and train");
+       "; there are ema, attention, layer, step, train and lm");
 }
 
 std::vector<Candidate> make_candidates(const Settings& settings) {
   if (settings.table == "train") return train_loop_cases(settings);
+  if (settings.table == "lm") return language_cases(settings);
   std::vector<Candidate> candidates;
   for (const int64_t length : settings.lengths) {
     const Shape shape{settings.batch, length};
@@ -204,6 +207,7 @@ std::vector<Candidate> make_candidates(const Settings& settings) {
 constexpr double kLargestReference = 4e9;
 
 bool reference_fits(const Settings& settings, int64_t length) {
+  if (settings.table == "lm") return true;  // fused alone
   const BlockOptions block = preset_options(settings).block;
   const double kernel = 4.0 * 0.5 * models::ema_multiply_adds(block) * static_cast<double>(length);
   return kernel < kLargestReference;

@@ -9,8 +9,8 @@
 namespace mega::bench {
 
 struct Settings {
-  std::string table;  // ema, attention, layer, step, train
-  std::string preset = "lra-text";
+  std::string table;             // ema, attention, layer, step, train, lm
+  std::string preset;            // empty: the table's default
   std::vector<int64_t> lengths;  // empty: the table's default
   int64_t batch = 0;             // 0: the table's default
   int64_t chunk = 0;             // 0: the table's default

@@ -41,12 +41,13 @@ void add_bench(CLI::App& app) {
   auto& s = command->settings;
   CLI::App* sub =
       app.add_subcommand("bench", "speed and memory, fused and reference form and sgemm side by side");
-  sub->add_option("table", s.table,
-                  "what to measure: ema, attention, layer (one block, forward), step (training) or train "
-                  "(the whole loop)")
+  sub->add_option(
+         "table", s.table,
+         "what to measure: ema, attention, layer (one block, forward), step (training), train (the whole "
+         "loop) or lm (scoring text)")
       ->required()
-      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train"}));
-  sub->add_option("--preset", s.preset, "preset or .toml file that gives the widths")->capture_default_str();
+      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm"}));
+  sub->add_option("--preset", s.preset, "preset or .toml file that gives the widths (default: the table's)");
   sub->add_option("--length", s.lengths, "sequence lengths, separated by commas (default: the table's)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);

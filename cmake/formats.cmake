@@ -1,4 +1,4 @@
-# Libraries for other people's file formats: packed files, images, sound, vocabularies.
+# Libraries for other people's file formats: packed files, images, sound.
 find_package(ZLIB REQUIRED)
 find_package(LibLZMA REQUIRED)
 find_package(PNG REQUIRED)
@@ -7,4 +7,3 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 pkg_check_modules(sndfile REQUIRED IMPORTED_TARGET GLOBAL sndfile)
 pkg_check_modules(samplerate REQUIRED IMPORTED_TARGET GLOBAL samplerate)
-pkg_check_modules(sentencepiece REQUIRED IMPORTED_TARGET GLOBAL sentencepiece)

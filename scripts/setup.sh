@@ -6,8 +6,9 @@
 mega_packages=(
   cmake ninja-build g++ pkg-config
   libtorch-dev libdnnl-dev libopenblas0-openmp libhwy-dev
-  zlib1g-dev liblzma-dev libzstd-dev libsndfile1-dev libsamplerate0-dev libpng-dev libjpeg-dev libsentencepiece-dev
+  zlib1g-dev liblzma-dev libzstd-dev libsndfile1-dev libsamplerate0-dev libpng-dev libjpeg-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libgtest-dev
+  sentencepiece
 )
 
 if [ -t 1 ]; then
@@ -108,7 +109,7 @@ setup() {
   if ! have apt-get || ! have dpkg-query; then
     note "this is not Debian or Ubuntu, so nothing is installed. CMake has to find: libtorch, oneDNN (libdnnl),
   Highway, zlib, liblzma, zstd, libsndfile, libsamplerate, libpng, libjpeg, CLI11, nlohmann/json, toml++, GoogleTest,
-  pkg-config, and a C++20 compiler; Ninja builds."
+  pkg-config, and a C++20 compiler; Ninja builds. SentencePiece's programs learn vocabularies of pieces."
     return
   fi
   # ccache shortens the second build, but nobody should need root for that alone.

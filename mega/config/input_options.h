@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
 
 #include "mega/base/options.h"
@@ -106,6 +107,7 @@ struct LanguageInput {
   LanguageUnits units = LanguageUnits::bytes;
   int64_t vocabulary = 0;
   int64_t min_count = 1;
+  std::string model = "";
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
@@ -114,6 +116,8 @@ struct LanguageInput {
             "most token types, the frequent ones first; 0: all there are (sentencepiece: 8000)",
             Range{0, 1 << 30});
     v.field("min_count", self.min_count, "words and characters that are rarer become <unk>", Range{1, 1e12});
+    v.field("model", self.model,
+            "a SentencePiece model to use (sentencepiece), in place of one learnt from the text");
   }
 };
 

@@ -1,6 +1,7 @@
 #include "mega/config/tokenizer.h"
 
 #include "mega/base/error.h"
+#include "mega/base/text.h"
 #include "mega/config/byte_tokenizer.h"
 #include "mega/config/sentence_piece.h"
 #include "mega/config/symbol_tokenizer.h"
@@ -44,9 +45,18 @@ std::unique_ptr<Tokenizer> make_tokenizer(LanguageUnits units, std::string_view 
     case LanguageUnits::words:
       return make_symbol_tokenizer(units, vocabulary, where);
     case LanguageUnits::sentencepiece:
-      fail("SentencePiece is not linked");
+      return make_sentence_piece_tokenizer(vocabulary, where);
   }
   fail(where, ": no such units of language");
+}
+
+std::unique_ptr<Tokenizer> make_ready_tokenizer(const LanguageInput& options) {
+  if (options.model.empty())
+    return options.units == LanguageUnits::bytes ? make_tokenizer(options.units, "", "") : nullptr;
+  require(options.units == LanguageUnits::sentencepiece, "input.model = ", in_quotes(options.model),
+          " is a model of SentencePiece, but input.units = ", to_string(options.units),
+          "; set input.units=sentencepiece, or name no model");
+  return load_sentence_piece_tokenizer(options);
 }
 
 std::unique_ptr<TokenizerBuilder> make_tokenizer_builder(const LanguageInput& options) {
@@ -57,7 +67,7 @@ std::unique_ptr<TokenizerBuilder> make_tokenizer_builder(const LanguageInput& op
     case LanguageUnits::words:
       return make_symbol_builder(options);
     case LanguageUnits::sentencepiece:
-      fail("SentencePiece is not linked");
+      return make_sentence_piece_builder(options);
   }
   fail("no such units of language");
 }

@@ -50,6 +50,10 @@ class Tokenizer {
 std::unique_ptr<Tokenizer> make_tokenizer(LanguageUnits units, std::string_view vocabulary,
                                           const std::string& where);
 
+// The tokenizer that needs no text to learn from: bytes, or the model that the options name. Null where there
+// is none.
+std::unique_ptr<Tokenizer> make_ready_tokenizer(const LanguageInput& options);
+
 // Makes a tokenizer from text: add every line of the training text, then finish.
 class TokenizerBuilder {
  public:
@@ -60,7 +64,7 @@ class TokenizerBuilder {
   virtual std::unique_ptr<Tokenizer> finish() = 0;
 };
 
-// Null for units that need no text (bytes): make_tokenizer(units, "", "") is all.
+// For what make_ready_tokenizer does not make; null for bytes.
 std::unique_ptr<TokenizerBuilder> make_tokenizer_builder(const LanguageInput& options);
 
 }  // namespace mega

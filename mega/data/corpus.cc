@@ -76,8 +76,8 @@ std::optional<std::string> read_kept_vocabulary(const fs::path& path) {
 
 std::shared_ptr<const Tokenizer> learn_tokenizer(const TextSource& text, const LanguageInput& input,
                                                  const fs::path& folder) {
+  if (auto ready = make_ready_tokenizer(input)) return ready;
   const std::unique_ptr<TokenizerBuilder> builder = make_tokenizer_builder(input);
-  if (!builder) return make_tokenizer(input.units, "", "");
 
   uint64_t fingerprint = stream_seed(text.fingerprint(), "vocabulary", static_cast<uint64_t>(input.units));
   fingerprint = stream_seed(fingerprint, "size", static_cast<uint64_t>(input.vocabulary));

@@ -49,7 +49,8 @@ struct Documents {
 
 struct MultiplyAdds {
   int64_t length;
-  double operator()(const EncoderClassifierOptions& o) const { return models::multiply_adds(o, length); }
+  double operator()(const ClassifierOptions& o) const { return models::multiply_adds(o, length); }
+  double operator()(const MatcherOptions& o) const { return models::multiply_adds(o, length); }
   double operator()(const LanguageModelOptions& o) const { return models::multiply_adds(o, length); }
   double operator()(const TransformerOptions& o) const { return multiply_adds(o, length); }
   double operator()(const TransformerLanguageOptions& o) const { return multiply_adds(o, length); }

@@ -18,7 +18,7 @@ Scores text_scores(const infer::ScoreResult& result, LanguageUnits units);
 // Throws unless the recipe reads running text.
 const LanguageInput& language_input(const Recipe& recipe);
 
-// Tokens in a chunk of the blocks that the recipe trains on.
+// The blocks that the recipe trains on, with the chunk that they are counted in.
 BlockPlan block_plan(const Recipe& recipe);
 
 class LanguageTask : public BatchTask {

@@ -14,9 +14,8 @@ double real(int64_t n) { return static_cast<double>(n); }
 // classifier, as many numbers as tokens in a language model, whose rare ones may be narrow, and position
 // biases.
 struct FewestOthers {
-  double operator()(const EncoderClassifierOptions& o) const {
-    return ends(o, o.block.width) + positions(o.block, o.layers);
-  }
+  double operator()(const ClassifierOptions& o) const { return encoder(o); }
+  double operator()(const MatcherOptions& o) const { return encoder(o); }
   double operator()(const TransformerOptions& o) const { return ends(o, o.width); }
   double operator()(const LanguageModelOptions& o) const {
     return real(o.vocabulary) + positions(o.block, o.layers);
@@ -27,6 +26,9 @@ struct FewestOthers {
     return 0.0;
   }
 
+  static double encoder(const EncoderClassifierOptions& o) {
+    return ends(o, o.block.width) + positions(o.block, o.layers);
+  }
   static double ends(const SequenceOptions& o, int64_t width) {
     const double embedding = real(width) * real(o.input == InputKind::tokens ? o.vocabulary : 1);
     return embedding + real(o.head) * real(width + o.classes);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 
@@ -322,6 +323,32 @@ TEST_F(CorpusTest, TheCacheIsWhereTheEnvironmentSays) {
   load_corpus(data("text"), kBytes, nullptr);
   EXPECT_FALSE(fs::is_empty(path("xdg/mega/tokens")));
   before == nullptr ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", kept.c_str(), 1);
+}
+
+TEST_F(CorpusTest, AModelOfPiecesCountsByItsContent) {
+  // Byte b is piece b, then a blank; field by field, as SentencePiece writes it.
+  const auto field = [](char key, const std::string& bytes) {
+    return std::string{key, static_cast<char>(bytes.size())} + bytes;
+  };
+  std::string model;
+  for (int byte = 0; byte < 256; ++byte) {
+    char name[8];
+    std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned>(byte));
+    model += field(0x0A, field(0x0A, name) + "\x18\x06");
+  }
+  model += field(0x0A, field(0x0A, "\u2581"));
+  const std::string settings = field(0x1A, std::string("\x18\0\x20\0", 4));
+  put("text.txt", "ab ab\n");
+  put("pieces.model", model + settings);
+  LanguageInput input = units(LanguageUnits::sentencepiece);
+  input.model = path("pieces.model").string();
+  const Corpus bytes = load_corpus(data("text.txt"), input, nullptr);
+  EXPECT_EQ(tokens_of(bytes.train), (std::vector<int32_t>{4 + 'a', 4 + 'b', 260, 4 + 'a', 4 + 'b', kEnd}));
+
+  put("pieces.model", model + field(0x0A, field(0x0A, "ab")) + settings);
+  const Corpus pieces = load_corpus(data("text.txt"), input, nullptr);
+  EXPECT_EQ(tokens_of(pieces.train), (std::vector<int32_t>{261, 260, 261, kEnd}));
+  EXPECT_NE(bytes.checksum, pieces.checksum);
 }
 
 }  // namespace

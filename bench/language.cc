@@ -1,0 +1,95 @@
+#include "bench/language.h"
+
+#include "mega/base/error.h"
+#include "mega/base/text.h"
+#include "mega/config/presets.h"
+#include "mega/config/tokens.h"
+#include "mega/peers/factory.h"
+#include "mega/train/adamw.h"
+
+namespace mega::bench {
+namespace {
+
+using torch::Tensor;
+
+constexpr const char* kSmall = "bytes-small";
+
+Tensor random_tokens(const ModelOptions& options, int64_t batch, int64_t length) {
+  return torch::randint(kFirstSymbol, token_options(options)->vocabulary, {batch, length}, torch::kInt64);
+}
+
+// Reads `tokens` and scores the last `scored` of each row, as evaluation does (mega/train/text_evaluation.h).
+std::function<void()> scorer(const ModelOptions& options, const Tensor& tokens, int64_t scored,
+                             bool streaming) {
+  const auto model = peers::make_token_model(options);
+  model->eval();
+  return [=] {
+    const torch::NoGradGuard no_gradients;
+    nn::State state;
+    const Tensor features = model->features(tokens, {}, streaming ? &state : nullptr);
+    const auto last = [&](const Tensor& x) { return x.slice(1, x.size(1) - scored).flatten(0, 1); };
+    model->losses(last(features), last(tokens));
+  };
+}
+
+// Segments of whole chunks that carry their state on.
+Candidate mega_score(const Settings& settings, int64_t length) {
+  Recipe recipe = load_recipe(settings.preset);
+  auto* mega = std::get_if<LanguageModelOptions>(&recipe.model.model);
+  require(mega != nullptr, "this benchmark works on presets of language models, ", in_quotes(settings.preset),
+          " is none");
+  if (settings.chunk != 0) mega->block.chunk = settings.chunk;
+  Candidate candidate{
+      "score " + settings.preset + ", chunk " + std::to_string(mega->block.chunk) + ", B " +
+          std::to_string(settings.batch) + ", L " + std::to_string(length),
+      "fused", scorer(recipe.model, random_tokens(recipe.model, settings.batch, length), length, true)};
+  candidate.tokens = static_cast<double>(settings.batch * length);
+  candidate.flops = 2.0 * peers::multiply_adds(recipe.model, length) * candidate.tokens;
+  return candidate;
+}
+
+// A window of which only the last tokens are new.
+Candidate transformer_score(const Settings& settings) {
+  Recipe recipe = load_recipe(settings.preset);
+  change(recipe, "model.kind=transformer");
+  const auto& peer = std::get<TransformerLanguageOptions>(recipe.model.model);
+  Candidate candidate{"score its Transformer, window " + std::to_string(peer.window) + ", stride " +
+                          std::to_string(peer.stride),
+                      "fused",
+                      scorer(recipe.model, random_tokens(recipe.model, 1, peer.window), peer.stride, false)};
+  candidate.tokens = static_cast<double>(peer.stride);
+  candidate.flops = 2.0 * peers::multiply_adds(recipe.model, peer.window) * static_cast<double>(peer.window);
+  return candidate;
+}
+
+// Forward, backward and AdamW on blocks of the greatest length.
+Candidate training_step() {
+  const Recipe recipe = load_preset(kSmall);
+  const auto& options = std::get<LanguageModelOptions>(recipe.model.model);
+  const int64_t length = options.block.chunk * recipe.train.blocks.most;
+  const int64_t batch = recipe.train.batch / length;
+  const auto model = peers::make_token_model(recipe.model);
+  model->train();
+  auto optimiser = std::make_shared<train::AdamW>(model->parameters(), recipe.train);
+  const Tensor tokens = random_tokens(recipe.model, batch, length);
+  const auto run = [=] {
+    optimiser->zero_gradients();
+    const Tensor losses = model->losses(model->features(tokens).flatten(0, 1), tokens.flatten());
+    losses.mean().backward();
+    optimiser->step(1e-4);
+  };
+  Candidate candidate{std::string("training step ") + kSmall + ", B " + std::to_string(batch) + ", L " +
+                          std::to_string(length),
+                      "fused", run};
+  candidate.tokens = static_cast<double>(batch * length);
+  candidate.flops = 6.0 * peers::multiply_adds(recipe.model, length) * candidate.tokens;
+  return candidate;
+}
+
+}  // namespace
+
+std::vector<Candidate> language_cases(const Settings& settings) {
+  return {mega_score(settings, settings.lengths.front()), transformer_score(settings), training_step()};
+}
+
+}  // namespace mega::bench
