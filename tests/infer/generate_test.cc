@@ -22,7 +22,7 @@ class Words : public Tokenizer {
  public:
   int64_t size() const override { return kFirstSymbol + std::ssize(kWords); }
   void encode_line(std::string_view, std::vector<int32_t>&) const override { fail("not needed"); }
-  std::string text(int32_t token, bool begins_line) const override {
+  std::string symbol_text(int32_t token, bool begins_line) const override {
     if (token == kEnd) return "\n";
     const std::string& word = kWords.at(static_cast<size_t>(token - kFirstSymbol));
     return (begins_line || token >= kFirstHalf ? "" : " ") + word;

@@ -6,6 +6,7 @@
 
 #include "mega/models/parameter_count.h"
 #include "mega/peers/factory.h"
+#include "mega/train/sequence_job.h"
 #include "tests/counting_allocator.h"
 #include "tests/train/helpers.h"
 
@@ -124,7 +125,11 @@ TEST(Estimate, MeasuresThisMachine) {
   Recipe recipe = letters_recipe();
   const data::Dataset dataset = letters_dataset();
   const Signature signature = make_signature(recipe, dataset);
-  const double one = measure_update(recipe, dataset, signature, torch::kCPU);
+  const auto measure = [&] {
+    SequenceTask task(recipe, dataset, signature, torch::kCPU);
+    return measure_update(task, recipe.train);
+  };
+  const double one = measure();
   EXPECT_GT(one, 0.0);
   EXPECT_LT(one, 10.0);
 }
