@@ -27,7 +27,7 @@ namespace {
 struct GenerateCommand {
   std::string model, prompt, prompt_file, device = "cpu";
   infer::GenerateOptions options;
-  int threads = 0;
+  int threads = 1;  // a token at a time is too little work to share: waiting for each other costs more
   bool echo = false, json = false, interactive = false;
 
   void run();
@@ -233,7 +233,8 @@ void add_generate(CLI::App& app) {
       "--interactive", command->interactive,
       "go on after each line that is typed; an empty one: write more; Ctrl-C stops an answer, Ctrl-D ends");
   add_flags(*sub, option_nodes(command->options));
-  sub->add_option("--threads", command->threads, "threads (default: all cores)")
+  sub->add_option("--threads", command->threads, "threads; more read a long prompt faster; 0: all cores")
+      ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--device", command->device, "cpu, or cuda where libtorch has it (untested)")
       ->capture_default_str();

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/model_argument.h"
@@ -30,9 +31,9 @@ struct ScoreCommand {
 std::string with_uncertainty(const infer::Estimate& estimate) {
   char text[64];
   if (estimate.uncertainty)
-    std::snprintf(text, sizeof text, "%.4g ± %.2g", estimate.value, *estimate.uncertainty);
+    std::snprintf(text, sizeof text, "%.4f ± %.4f", estimate.value, *estimate.uncertainty);
   else
-    std::snprintf(text, sizeof text, "%.4g", estimate.value);
+    std::snprintf(text, sizeof text, "%.4f", estimate.value);
   return text;
 }
 
@@ -125,11 +126,14 @@ void ScoreCommand::run() {
   for (const std::string& file : files) {
     const data::TokenView text = data::tokenize_once(file, *saved.tokenizer);
     TokenPrinter printer(*saved.tokenizer, text);
-    Progress progress("scoring " + text.name, text.size(), "tokens");
+    std::optional<Progress> progress;  // tokens that are printed show it themselves
+    if (!tokens) progress.emplace("scoring " + text.name, text.size(), "tokens");
     train::TextReading reading;
     reading.segments = 1;
     reading.device = on;
-    reading.progress = [&](int64_t done) { progress.update(done); };
+    reading.progress = [&](int64_t done) {
+      if (progress) progress->update(done);
+    };
     reading.scored = [&](int64_t begin, std::span<const float> log_probabilities) {
       all.add(log_probabilities, {});
       if (tokens) printer.print(begin, log_probabilities);

@@ -105,6 +105,18 @@ TEST(LineChart, PointsStandWhereTheyShould) {
   EXPECT_GT(y[0], y[2]) << "upwards";
 }
 
+TEST(LineChart, ALogarithmicXHasEqualStepsForEqualFactors) {
+  LineChart chart{"", "", "", {{"", {{100, 0}, {1000, 5}, {10000, 10}}}}, false, true};
+  const std::string path = path_of(to_svg(chart));
+  double x[3], y[3];
+  ASSERT_EQ(std::sscanf(path.c_str(), "M%lf %lfL%lf %lfL%lf %lf", &x[0], &y[0], &x[1], &y[1], &x[2], &y[2]),
+            6);
+  EXPECT_NEAR(x[1], (x[0] + x[2]) / 2, 0.11);
+  EXPECT_PRED2(contains, to_svg(chart), ">1k<");
+  chart.curves[0].points = {{1, 1}, {0, 2}, {-1, 3}, {10, 4}};
+  EXPECT_EQ(count_of(path_of(to_svg(chart)), "M"), 2u) << "no logarithm is a gap";
+}
+
 TEST(LineChart, WhatIsNotFiniteIsAGap) {
   LineChart chart{"Loss",
                   "",

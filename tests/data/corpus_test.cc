@@ -308,6 +308,28 @@ TEST_F(CorpusTest, Errors) {
   EXPECT_PRED2(contains, error(options), "missing: no such file or folder");
 }
 
+TEST_F(CorpusTest, ATextThatIsReadOnceLeavesNothing) {
+  const auto tokenizer = make_tokenizer(LanguageUnits::bytes, "", "");
+  put("text", "\u00e4b\nc");
+  put("text.gz", "\u00e4b\nc");
+  for (const char* name : {"text", "text.gz"}) {
+    const TokenView view = tokenize_once(path(name), *tokenizer);
+    EXPECT_TRUE(cached().empty());
+    EXPECT_EQ(tokenizer->decode(tokens_of(view)), "\u00e4b\nc\n");
+    EXPECT_EQ(view.counts.bytes, 5);
+    EXPECT_EQ(view.counts.characters, 4);
+    EXPECT_EQ(view.name, path(name).string());
+  }
+  put("nothing", "");
+  const auto error = [&](const char* name) {
+    return error_of([&] { tokenize_once(path(name), *tokenizer); });
+  };
+  EXPECT_PRED2(contains, error("nothing"), "nothing: an empty text");
+  EXPECT_PRED2(contains, error("missing"), "missing");
+  EXPECT_PRED2(contains, error("cache"), "a folder");
+  EXPECT_TRUE(cached().empty());
+}
+
 TEST_F(CorpusTest, ACacheThatCannotBeMadeSaysWhatToDo) {
   put("text", "a\n");
   ::setenv("MEGA_CACHE", path("text/below").c_str(), 1);

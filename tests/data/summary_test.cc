@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "mega/config/tokens.h"
+#include "tests/base/helpers.h"
+
 namespace mega::data {
 namespace {
 
@@ -97,6 +100,23 @@ TEST(CountShared, ComparesNumbers) {
   other.records[1].values = {2, 1};
   other.records[2].values = {1, 2, 0};
   EXPECT_EQ(count_shared(one, other), 1);
+}
+
+TEST(LongestLine, CountsItsEnd) {
+  const testing::ScratchFolder folder;
+  const auto longest = [&](const std::vector<int32_t>& tokens) {
+    TokenWriter writer(folder / "a.tokens", 10, 0);
+    writer.append(tokens);
+    writer.finish();
+    TokenView view;
+    view.file = std::make_shared<const TokenFile>(TokenFile::open(folder / "a.tokens"));
+    view.end = view.file->size();
+    return longest_line(view);
+  };
+  EXPECT_EQ(longest({5, kEnd, 5, 6, kEnd, kEnd}), 3);
+  EXPECT_EQ(longest({kEnd, kEnd}), 1);
+  EXPECT_EQ(longest({5, kEnd, 5, 6, 7}), 3) << "without an end";
+  EXPECT_EQ(longest_line({}), 0);
 }
 
 }  // namespace

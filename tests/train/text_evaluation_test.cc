@@ -90,6 +90,45 @@ TEST_F(TextEvaluationTest, TellsHowFarItIs) {
   EXPECT_EQ(last, kTokens);
 }
 
+TEST_F(TextEvaluationTest, TellsWhatEachTokenHas) {
+  const LanguageModelOptions mega = testing::tiny_language_model();
+  TransformerLanguageOptions peer = transformer_like(mega);
+  peer.window = 64;
+  peer.stride = 24;
+  for (const ModelOptions& options : {ModelOptions{mega}, ModelOptions{peer}}) {
+    const auto model = peers::make_token_model(options);
+    for (const int64_t segments : {1, 3}) {
+      TextReading reading;
+      reading.segments = segments;
+      reading.positions = 200;  // several times, and several windows side by side
+      std::vector<double> log_probabilities(kTokens, 1.0);
+      int64_t next = 0;
+      bool in_order = true;
+      reading.scored = [&](int64_t begin, std::span<const float> some) {
+        ASSERT_LE(begin + std::ssize(some), kTokens);
+        in_order = in_order && begin == next;
+        next = begin + std::ssize(some);
+        for (size_t i = 0; i < some.size(); ++i)
+          log_probabilities[static_cast<size_t>(begin) + i] = static_cast<double>(some[i]);
+      };
+      const TextEvaluation evaluation = evaluate_text(*model, options, text_, reading);
+      double sum = 0.0;
+      for (const double one : log_probabilities) {
+        EXPECT_LE(one, 0.0);
+        sum += one;
+      }
+      EXPECT_NEAR(-sum / kTokens, evaluation.score.nats_per_token.value, 1e-5);
+      EXPECT_TRUE(in_order || segments > 1);
+      // The first token of the last segment, or in the last window: where it is said to be.
+      const bool window = std::holds_alternative<TransformerLanguageOptions>(options.model);
+      const int64_t place = window ? 64 : segments == 1 ? 0 : 668, begin = window ? 24 : place;
+      const int32_t before = window ? tokens_[23] : static_cast<int32_t>(kEnd);
+      EXPECT_NEAR(-log_probabilities[static_cast<size_t>(place)],
+                  nats(*model, tokens_, begin, place + 1, before, place), 1e-4);
+    }
+  }
+}
+
 TEST_F(TextEvaluationTest, NoTextIsAnError) {
   const ModelOptions options{testing::tiny_language_model()};
   const auto model = peers::make_token_model(options);
