@@ -1,5 +1,8 @@
 #include "bench/language.h"
 
+#include <functional>
+#include <memory>
+
 #include "mega/base/error.h"
 #include "mega/base/text.h"
 #include "mega/config/presets.h"

@@ -1,6 +1,6 @@
 #include "mega/train/language_task.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "mega/base/error.h"
 #include "mega/base/random.h"

@@ -147,5 +147,12 @@ expect 1 "mega predict" score "$work/classifier" "$work/two.txt"
 expect 1 "language models" eval "$work/classifier" --chunk 3
 [ ! -e "$work/x" ] || failed "a run that could not begin left a folder"
 
+# a model that goes on learning keeps its vocabulary
+expect 0 "started from" train words-small "${mega_tiny[@]}" --set train.updates=6 --set model.cutoffs= \
+  --data "$work/unknown.txt" --init "$work/words/model.safetensors" --out "$work/more"
+expect 0 "66.67 % of the tokens are unknown" eval "$work/more" --split train
+expect 1 "its tokens are not bytes" train bytes-small "${mega_tiny[@]}" --data "$work/corpus.txt" \
+  --init "$work/words/model.safetensors" --out "$work/x"
+
 echo "$failures failures"
 [ "$failures" = 0 ]

@@ -8,7 +8,7 @@
 #include "mega/peers/factory.h"
 #include "mega/train/sequence_job.h"
 #include "tests/counting_allocator.h"
-#include "tests/train/helpers.h"
+#include "tests/train/language_helpers.h"
 
 namespace mega::train {
 namespace {
@@ -62,6 +62,33 @@ TEST(Estimate, MemoryIsNearWhatARunTakes) {
     });
     EXPECT_NEAR(estimate / measured, 1.0, 0.3)
         << (transformer ? "Transformer" : "Mega") << ": " << estimate << " estimated, " << measured;
+  }
+}
+
+TEST(Estimate, MemoryOfALanguageModelIsNearWhatARunTakes) {
+  const ScratchFolder folder;
+  const data::Corpus corpus = alphabet_corpus(folder.path());
+  Recipe recipe = alphabet_recipe();
+  auto& model = std::get<LanguageModelOptions>(recipe.model.model);
+  model.block.width = 128;
+  model.block.values = 256;
+  model.block.shared = 64;
+  model.block.hidden = 256;
+  model.block.chunk = 128;
+  recipe.train.batch = 1024;
+  recipe.train.updates = 2;
+  recipe.train.evaluate = recipe.train.checkpoint = "0";
+  for (const bool adaptive : {false, true}) {
+    if (adaptive) model.cutoffs = {40, 100};
+    const int64_t count = models::count_parameters(*peers::make_token_model(recipe.model)).total;
+    const double estimate = training_bytes(recipe, count, {2, 512});
+    const double measured = CountingAllocator::growth([&] {
+      LanguageTask task(recipe, corpus, torch::kCPU);
+      RunSettings settings;
+      settings.folder = folder.path();
+      Trainer(task, recipe.train, settings).run();
+    });
+    EXPECT_NEAR(estimate / measured, 1.0, 0.3) << adaptive << ": " << estimate << " estimated, " << measured;
   }
 }
 
