@@ -1,5 +1,6 @@
 #include "bench/language.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -51,11 +52,13 @@ Candidate mega_score(const Settings& settings, int64_t length) {
   return candidate;
 }
 
-// A window of which only the last tokens are new.
-Candidate transformer_score(const Settings& settings) {
+// A window of which only the last tokens are new; no longer than what Mega reads at once.
+Candidate transformer_score(const Settings& settings, int64_t length) {
   Recipe recipe = load_recipe(settings.preset);
   change(recipe, "model.kind=transformer");
-  const auto& peer = std::get<TransformerLanguageOptions>(recipe.model.model);
+  auto& peer = std::get<TransformerLanguageOptions>(recipe.model.model);
+  peer.window = std::min(peer.window, length);
+  peer.stride = std::min(peer.stride, length);
   Candidate candidate{"score its Transformer, window " + std::to_string(peer.window) + ", stride " +
                           std::to_string(peer.stride),
                       "fused",
@@ -65,12 +68,12 @@ Candidate transformer_score(const Settings& settings) {
   return candidate;
 }
 
-// Forward, backward and AdamW on blocks of the greatest length.
-Candidate training_step() {
+// Forward, backward and AdamW on blocks of the greatest length, or of this one.
+Candidate training_step(int64_t longest) {
   const Recipe recipe = load_preset(kSmall);
   const auto& options = std::get<LanguageModelOptions>(recipe.model.model);
-  const int64_t length = options.block.chunk * recipe.train.blocks.most;
-  const int64_t batch = recipe.train.batch / length;
+  const int64_t most = options.block.chunk * recipe.train.blocks.most;
+  const int64_t length = std::min(longest, most), batch = recipe.train.batch / most;
   const auto model = peers::make_token_model(recipe.model);
   model->train();
   auto optimiser = std::make_shared<train::AdamW>(model->parameters(), recipe.train);
@@ -92,7 +95,8 @@ Candidate training_step() {
 }  // namespace
 
 std::vector<Candidate> language_cases(const Settings& settings) {
-  return {mega_score(settings, settings.lengths.front()), transformer_score(settings), training_step()};
+  const int64_t length = settings.lengths.front();
+  return {mega_score(settings, length), transformer_score(settings, length), training_step(length)};
 }
 
 }  // namespace mega::bench

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "mega/config/model_options.h"
 #include "mega/ops/torch.h"
 
 namespace mega::testing {
@@ -24,6 +25,21 @@ inline torch::Tensor lengths(std::vector<int64_t> values) { return torch::tensor
 
 inline double difference(const torch::Tensor& a, const torch::Tensor& b) {
   return (a - b).abs().max().item<double>();
+}
+
+inline LanguageModelOptions tiny_language_model(int64_t vocabulary, int64_t chunk) {
+  LanguageModelOptions options;
+  options.vocabulary = vocabulary;
+  options.layers = 2;
+  options.block.width = 16;
+  options.block.values = 24;
+  options.block.shared = 8;
+  options.block.hidden = 24;
+  options.block.ema.dimension = 4;
+  options.block.position = PositionKind::rotary;
+  options.block.prenorm = true;
+  options.block.chunk = chunk;
+  return options;
 }
 
 }  // namespace mega::testing

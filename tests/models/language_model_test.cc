@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "mega/ops/form.h"
 #include "tests/base/helpers.h"
+#include "tests/models/helpers.h"
 
 namespace mega::models {
 namespace {
@@ -14,23 +14,12 @@ using testing::contains;
 using testing::error_of;
 using torch::Tensor;
 
-LanguageModelOptions tiny(int64_t chunk = 32) {
-  LanguageModelOptions options;
-  options.vocabulary = 40;
-  options.layers = 2;
-  options.block.width = 16;
-  options.block.values = 24;
-  options.block.shared = 8;
-  options.block.hidden = 24;
-  options.block.ema.dimension = 4;
-  options.block.position = PositionKind::rotary;
-  options.block.prenorm = true;
-  options.block.chunk = chunk;
-  return options;
-}
+constexpr int64_t kVocabulary = 40;
+
+LanguageModelOptions tiny(int64_t chunk = 32) { return testing::tiny_language_model(kVocabulary, chunk); }
 
 Tensor random_tokens(int64_t batch, int64_t length) {
-  return torch::randint(4, 40, {batch, length}, torch::kInt64);
+  return torch::randint(4, kVocabulary, {batch, length}, torch::kInt64);
 }
 
 double difference(const Tensor& a, const Tensor& b) {
@@ -55,8 +44,7 @@ TEST(LanguageModel, CutsOfALongTextGiveTheSameAsAllOfIt) {
   torch::manual_seed(1);
   const torch::NoGradGuard guard;
   for (const int64_t chunk : {32, -1}) {
-    LanguageModel model(tiny(chunk));
-    model->eval();
+    LanguageModel model = testing::with_large_weights(LanguageModel(tiny(chunk)));
     const Tensor tokens = random_tokens(1, chunk > 0 ? 10'000 : 600);
     const Tensor whole = model->features(tokens);
     for (const uint32_t seed : {1, 2})

@@ -21,16 +21,7 @@ constexpr double kTolerance = 1e-5;
 constexpr int64_t kLength = 53;
 
 LanguageModelOptions tiny(int64_t chunk) {
-  LanguageModelOptions options;
-  options.vocabulary = 12;
-  options.layers = 2;
-  options.block.width = 8;
-  options.block.values = 12;
-  options.block.shared = 6;
-  options.block.hidden = 10;
-  options.block.ema.dimension = 3;
-  options.block.position = PositionKind::rotary;
-  options.block.chunk = chunk;
+  LanguageModelOptions options = testing::tiny_language_model(12, chunk);
   options.block.dropout = 0.2;  // must not matter
   return options;
 }

@@ -9,26 +9,14 @@
 #include "mega/data/corpus.h"
 #include "mega/train/language_task.h"
 #include "tests/data/token_texts.h"
+#include "tests/models/helpers.h"
 #include "tests/train/helpers.h"
 
 namespace mega::testing {
 
 inline constexpr int64_t kByteTypes = 264;
 
-inline LanguageModelOptions tiny_language_model(int64_t chunk = 16) {
-  LanguageModelOptions options;
-  options.vocabulary = kByteTypes;
-  options.layers = 2;
-  options.block.width = 16;
-  options.block.values = 24;
-  options.block.shared = 8;
-  options.block.hidden = 24;
-  options.block.ema.dimension = 4;
-  options.block.position = PositionKind::rotary;
-  options.block.prenorm = true;
-  options.block.chunk = chunk;
-  return options;
-}
+inline LanguageModelOptions tiny_byte_model() { return tiny_language_model(kByteTypes, /*chunk=*/16); }
 
 // Lines of a language in which each letter but the first follows from the one before.
 inline std::vector<int32_t> alphabet_text(const std::string& name, int64_t tokens) {
@@ -62,7 +50,7 @@ inline data::Corpus alphabet_corpus(const std::filesystem::path& folder) {
 
 inline Recipe alphabet_recipe() {
   Recipe recipe;
-  recipe.model.model = tiny_language_model();
+  recipe.model.model = tiny_byte_model();
   recipe.input.input = LanguageInput();
   recipe.train.learning_rate = 0.02;
   recipe.train.batch = 128;

@@ -35,7 +35,7 @@ class TextEvaluationTest : public ::testing::Test {
 };
 
 TEST_F(TextEvaluationTest, MegaReadsEachSegmentFromItsBeginning) {
-  const ModelOptions options{testing::tiny_language_model()};
+  const ModelOptions options{testing::tiny_byte_model()};
   const auto model = peers::make_token_model(options);
   for (const int64_t segments : {1, 3, 7}) {
     TextReading reading;
@@ -52,7 +52,7 @@ TEST_F(TextEvaluationTest, MegaReadsEachSegmentFromItsBeginning) {
 }
 
 TEST_F(TextEvaluationTest, AContextIsTheLengthOfASegment) {
-  const ModelOptions options{testing::tiny_language_model()};
+  const ModelOptions options{testing::tiny_byte_model()};
   const auto model = peers::make_token_model(options);
   TextReading by_context, by_segments;
   by_context.context = 250;
@@ -62,7 +62,7 @@ TEST_F(TextEvaluationTest, AContextIsTheLengthOfASegment) {
 }
 
 TEST_F(TextEvaluationTest, ATransformerReadsWithASlidingWindow) {
-  TransformerLanguageOptions peer = transformer_like(testing::tiny_language_model());
+  TransformerLanguageOptions peer = transformer_like(testing::tiny_byte_model());
   peer.window = 64;
   peer.stride = 24;
   const ModelOptions options{peer};
@@ -78,7 +78,7 @@ TEST_F(TextEvaluationTest, ATransformerReadsWithASlidingWindow) {
 }
 
 TEST_F(TextEvaluationTest, TellsHowFarItIs) {
-  const ModelOptions options{testing::tiny_language_model()};
+  const ModelOptions options{testing::tiny_byte_model()};
   const auto model = peers::make_token_model(options);
   TextReading reading;
   int64_t last = 0;
@@ -91,7 +91,7 @@ TEST_F(TextEvaluationTest, TellsHowFarItIs) {
 }
 
 TEST_F(TextEvaluationTest, TellsWhatEachTokenHas) {
-  const LanguageModelOptions mega = testing::tiny_language_model();
+  const LanguageModelOptions mega = testing::tiny_byte_model();
   TransformerLanguageOptions peer = transformer_like(mega);
   peer.window = 64;
   peer.stride = 24;
@@ -130,7 +130,7 @@ TEST_F(TextEvaluationTest, TellsWhatEachTokenHas) {
 }
 
 TEST_F(TextEvaluationTest, NoTextIsAnError) {
-  const ModelOptions options{testing::tiny_language_model()};
+  const ModelOptions options{testing::tiny_byte_model()};
   const auto model = peers::make_token_model(options);
   EXPECT_PRED2(testing::contains, testing::error_of([&] { evaluate_text(*model, options, {}, {}); }),
                "no text");
