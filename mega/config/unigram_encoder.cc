@@ -27,8 +27,8 @@ class UnigramEncoder final : public PieceEncoder {
     unknown_score_ = least - 10;
     for (const Piece& piece : model.pieces) {
       const bool user_defined = piece.type == PieceType::user_defined;
-      const double found_first = double{static_cast<float>(piece.text.size()) * greatest} - 0.1;
-      scores_.push_back(user_defined ? found_first : double{piece.score});
+      const double found_first = static_cast<double>(static_cast<float>(piece.text.size()) * greatest) - 0.1;
+      scores_.push_back(user_defined ? found_first : static_cast<double>(piece.score));
     }
   }
 
@@ -63,7 +63,7 @@ class UnigramEncoder final : public PieceEncoder {
     std::vector<Cut> cuts(text.size() + 1);
     const auto offer = [&cuts](size_t end, double score, size_t begin, int32_t piece) {
       Cut& cut = cuts[end];
-      if (cut.begin == kNowhere || score > double{cut.score})
+      if (cut.begin == kNowhere || score > static_cast<double>(cut.score))
         cut = {static_cast<float>(score), static_cast<uint32_t>(begin), piece};
     };
     size_t character = 0;
@@ -73,10 +73,12 @@ class UnigramEncoder final : public PieceEncoder {
       character = std::max<size_t>(utf8_length(rest), 1);
       bool known = false;
       trie_.for_prefixes(rest, [&](size_t length, int32_t piece) {
-        offer(begin + length, scores_[static_cast<size_t>(piece)] + double{so_far}, begin, piece);
+        offer(begin + length, scores_[static_cast<size_t>(piece)] + static_cast<double>(so_far), begin,
+              piece);
         known = known || length == character;
       });
-      if (!known) offer(begin + character, unknown_score_ + so_far, begin, PieceTrie::kNone);
+      if (!known)
+        offer(begin + character, static_cast<double>(unknown_score_ + so_far), begin, PieceTrie::kNone);
     }
     return cuts;
   }
