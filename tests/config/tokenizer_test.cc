@@ -99,7 +99,8 @@ TEST(WordTokenizer, VocabularyAndMinCountLimitIt) {
 }
 
 TEST(WordTokenizer, AnyBytesCanBeAWord) {
-  const std::string_view line("\xff\xfe nul\0nul caf\u00e9 \u00a0", 22);
+  constexpr char kLine[] = "\xff\xfe nul\0nul caf\u00e9 \u00a0";
+  const std::string_view line(kLine, sizeof kLine - 1);
   const auto words = learn(LanguageUnits::words, {line});
   const auto again = make_tokenizer(LanguageUnits::words, words->vocabulary(), "memory");
   EXPECT_EQ(again->size(), 8);
