@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "mega/kernels/dispatch.h"
 #include "mega/kernels/elementwise-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -36,11 +37,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-HWY_EXPORT(AdamRange);
+MEGA_EXPORT(AdamRange);
 
 void adam(const AdamStep& step, const float* gradient, float* parameter, float* mean, float* square,
           int64_t count) {
-  HWY_DYNAMIC_DISPATCH(AdamRange)(step, gradient, parameter, mean, square, count);
+  MEGA_DISPATCH(AdamRange)(step, gradient, parameter, mean, square, count);
 }
 
 }  // namespace mega::kernels

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mega/kernels/dispatch.h"
 #include "mega/kernels/dropout-inl.h"
 #include "mega/kernels/math-inl.h"
 #include "mega/kernels/matmul-inl.h"
@@ -346,8 +347,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-HWY_EXPORT(ForwardDispatch);
-HWY_EXPORT(BackwardDispatch);
+MEGA_EXPORT(ForwardDispatch);
+MEGA_EXPORT(BackwardDispatch);
 
 int64_t attention_scratch(int64_t queries, int64_t shared, int64_t values) {
   // Panels are at most 64 columns wide; the backward pass needs the most.
@@ -359,13 +360,13 @@ int64_t attention_scratch(int64_t queries, int64_t shared, int64_t values) {
 void attention_forward(const AttentionBlock& block, int64_t begin, int64_t end, float* out,
                        int64_t out_stride, float* normalizer, float* scratch) {
   if (begin >= end) return;
-  HWY_DYNAMIC_DISPATCH(ForwardDispatch)(block, begin, end, out, out_stride, normalizer, scratch);
+  MEGA_DISPATCH(ForwardDispatch)(block, begin, end, out, out_stride, normalizer, scratch);
 }
 
 void attention_backward(const AttentionBlock& block, int64_t begin, int64_t end,
                         const AttentionGradients& gradients, float* scratch) {
   if (begin >= end) return;
-  HWY_DYNAMIC_DISPATCH(BackwardDispatch)(block, begin, end, gradients, scratch);
+  MEGA_DISPATCH(BackwardDispatch)(block, begin, end, gradients, scratch);
 }
 
 }  // namespace mega::kernels

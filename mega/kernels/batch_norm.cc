@@ -7,6 +7,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "mega/kernels/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
@@ -64,27 +66,27 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-HWY_EXPORT(BatchMoments);
-HWY_EXPORT(BatchNormRows);
-HWY_EXPORT(BatchNormSums);
-HWY_EXPORT(BatchNormBackwardRows);
+MEGA_EXPORT(BatchMoments);
+MEGA_EXPORT(BatchNormRows);
+MEGA_EXPORT(BatchNormSums);
+MEGA_EXPORT(BatchNormBackwardRows);
 
 void batch_moments(ConstRows x, const double* shift, double* sums, double* squares, int64_t begin,
                    int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(BatchMoments)(x, shift, sums, squares, begin, end, columns);
+  MEGA_DISPATCH(BatchMoments)(x, shift, sums, squares, begin, end, columns);
 }
 void batch_norm(ConstRows x, const double* mean, const double* scale, const double* bias, Rows y,
                 int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(BatchNormRows)(x, mean, scale, bias, y, begin, end, columns);
+  MEGA_DISPATCH(BatchNormRows)(x, mean, scale, bias, y, begin, end, columns);
 }
 void batch_norm_sums(ConstRows x, const double* mean, ConstRows dy, double* sums, double* products,
                      int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(BatchNormSums)(x, mean, dy, sums, products, begin, end, columns);
+  MEGA_DISPATCH(BatchNormSums)(x, mean, dy, sums, products, begin, end, columns);
 }
 void batch_norm_backward(ConstRows x, const double* mean, ConstRows dy, const double* offset,
                          const double* slope, const double* scale, Rows dx, int64_t begin, int64_t end,
                          int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(BatchNormBackwardRows)(x, mean, dy, offset, slope, scale, dx, begin, end, columns);
+  MEGA_DISPATCH(BatchNormBackwardRows)(x, mean, dy, offset, slope, scale, dx, begin, end, columns);
 }
 
 }  // namespace mega::kernels

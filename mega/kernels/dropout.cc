@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "mega/kernels/dispatch.h"
 #include "mega/kernels/dropout-inl.h"
 #include "mega/kernels/elementwise-inl.h"
 
@@ -28,10 +29,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-HWY_EXPORT(MaskRows);
+MEGA_EXPORT(MaskRows);
 
 void dropout_mask_rows(const Dropout& dropout, float* mask, int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(MaskRows)(dropout, mask, begin, end, columns);
+  MEGA_DISPATCH(MaskRows)(dropout, mask, begin, end, columns);
 }
 
 }  // namespace mega::kernels

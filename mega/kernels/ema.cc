@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "mega/kernels/denormals.h"
+#include "mega/kernels/dispatch.h"
 #include "mega/kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -410,29 +411,29 @@ void ema_unpack(const float* packed, int64_t width, int64_t n, float* rows) {
   }
 }
 
-HWY_EXPORT(Scan);
-HWY_EXPORT(Slope);
-HWY_EXPORT(OutputGradient);
-HWY_EXPORT(Step);
+MEGA_EXPORT(Scan);
+MEGA_EXPORT(Slope);
+MEGA_EXPORT(OutputGradient);
+MEGA_EXPORT(Step);
 
 void ema_scan(const EmaRows& x, const EmaWeights& weights, const EmaTime& time, float* state,
               const EmaOutput* output) {
-  HWY_DYNAMIC_DISPATCH(Scan)(x, weights, time, state, output);
+  MEGA_DISPATCH(Scan)(x, weights, time, state, output);
 }
 
 void ema_slope(const EmaRows& x, const EmaWeights& weights, const EmaTime& time, float* state, float* slope,
                const float* g, float* sums) {
-  HWY_DYNAMIC_DISPATCH(Slope)(x, weights, time, state, slope, g, sums);
+  MEGA_DISPATCH(Slope)(x, weights, time, state, slope, g, sums);
 }
 
 void ema_output_gradient(const EmaRows& x, const float* dy, const float* linear, int64_t begin, int64_t end,
                          float* g, float* dskip) {
-  HWY_DYNAMIC_DISPATCH(OutputGradient)(x, dy, linear, begin, end, g, dskip);
+  MEGA_DISPATCH(OutputGradient)(x, dy, linear, begin, end, g, dskip);
 }
 
 void ema_step(const EmaStep& step, int64_t begin, int64_t end, const float* x, const float* state,
               float* next, float* y) {
-  HWY_DYNAMIC_DISPATCH(Step)(step, begin, end, x, state, next, y);
+  MEGA_DISPATCH(Step)(step, begin, end, x, state, next, y);
 }
 
 }  // namespace mega::kernels

@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "mega/kernels/dispatch.h"
 #include "mega/kernels/dropout-inl.h"
 #include "mega/kernels/elementwise-inl.h"
 
@@ -168,49 +169,49 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-HWY_EXPORT(ActivateRows);
-HWY_EXPORT(ActivateBackwardRows);
-HWY_EXPORT(GateRows);
-HWY_EXPORT(GateBackwardRows);
-HWY_EXPORT(ShareRows);
-HWY_EXPORT(ShareBackwardRows);
-HWY_EXPORT(OutputGateRows);
-HWY_EXPORT(OutputGateBackwardRows);
-HWY_EXPORT(ColumnSums);
+MEGA_EXPORT(ActivateRows);
+MEGA_EXPORT(ActivateBackwardRows);
+MEGA_EXPORT(GateRows);
+MEGA_EXPORT(GateBackwardRows);
+MEGA_EXPORT(ShareRows);
+MEGA_EXPORT(ShareBackwardRows);
+MEGA_EXPORT(OutputGateRows);
+MEGA_EXPORT(OutputGateBackwardRows);
+MEGA_EXPORT(ColumnSums);
 
 void activate(Activation activation, const Dropout& dropout, ConstRows x, Rows y, int64_t begin, int64_t end,
               int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(ActivateRows)(activation, dropout, x, y, begin, end, columns);
+  MEGA_DISPATCH(ActivateRows)(activation, dropout, x, y, begin, end, columns);
 }
 void activate_backward(Activation activation, const Dropout& dropout, ConstRows x, ConstRows dy, Rows dx,
                        int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(ActivateBackwardRows)(activation, dropout, x, dy, dx, begin, end, columns);
+  MEGA_DISPATCH(ActivateBackwardRows)(activation, dropout, x, dy, dx, begin, end, columns);
 }
 void gate(ConstRows a, ConstRows b, Rows y, int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(GateRows)(a, b, y, begin, end, columns);
+  MEGA_DISPATCH(GateRows)(a, b, y, begin, end, columns);
 }
 void gate_backward(ConstRows a, ConstRows b, ConstRows dy, Rows da, Rows db, int64_t begin, int64_t end,
                    int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(GateBackwardRows)(a, b, dy, da, db, begin, end, columns);
+  MEGA_DISPATCH(GateBackwardRows)(a, b, dy, da, db, begin, end, columns);
 }
 void share(ConstRows x, const float* gamma, const float* beta, Rows q, Rows k, int64_t begin, int64_t end,
            int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(ShareRows)(x, gamma, beta, q, k, begin, end, columns);
+  MEGA_DISPATCH(ShareRows)(x, gamma, beta, q, k, begin, end, columns);
 }
 void share_backward(ConstRows x, const float* gamma, ConstRows dq, ConstRows dk, Rows dx, float* dgamma,
                     float* dbeta, int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(ShareBackwardRows)(x, gamma, dq, dk, dx, dgamma, dbeta, begin, end, columns);
+  MEGA_DISPATCH(ShareBackwardRows)(x, gamma, dq, dk, dx, dgamma, dbeta, begin, end, columns);
 }
 void output_gate(const OutputGate& gate, Rows y, int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(OutputGateRows)(gate, y, begin, end, columns);
+  MEGA_DISPATCH(OutputGateRows)(gate, y, begin, end, columns);
 }
 void output_gate_backward(const OutputGate& gate, ConstRows dy, Rows dupdate, Rows dcandidate, Rows dresidual,
                           int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(OutputGateBackwardRows)
+  MEGA_DISPATCH(OutputGateBackwardRows)
   (gate, dy, dupdate, dcandidate, dresidual, begin, end, columns);
 }
 void add_column_sums(ConstRows x, float* sums, int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(ColumnSums)(x, sums, begin, end, columns);
+  MEGA_DISPATCH(ColumnSums)(x, sums, begin, end, columns);
 }
 
 }  // namespace mega::kernels

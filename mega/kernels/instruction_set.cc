@@ -1,21 +1,95 @@
 #include "mega/kernels/instruction_set.h"
 
 #include "mega/kernels/targets.h"
+//
+#include <hwy/targets.h>
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "mega/kernels/instruction_set.cc"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-HWY_BEFORE_NAMESPACE();
-namespace mega::kernels::HWY_NAMESPACE {
-const char* Name() { return hwy::TargetName(HWY_TARGET); }
-}  // namespace mega::kernels::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace mega::kernels {
-HWY_EXPORT(Name);
-const char* instruction_set() { return HWY_DYNAMIC_DISPATCH(Name)(); }
-}  // namespace mega::kernels
+#if HWY_ARCH_X86
+#include <cpuid.h>
 #endif
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+namespace mega::kernels {
+namespace {
+
+// Highway's names, in the order of InstructionSet.
+constexpr int64_t kTargets[] = {HWY_STATIC_TARGET, HWY_SSE4, HWY_AVX2, HWY_AVX3};
+
+constexpr uint32_t bit(InstructionSet set) { return 1u << static_cast<int>(set); }
+
+constexpr bool compiled(InstructionSet set) {
+  const int64_t target = kTargets[static_cast<int>(set)];
+  return target != HWY_STATIC_TARGET && (HWY_TARGETS & target) != 0;
+}
+
+#if HWY_ARCH_X86
+// Not every compiler's __builtin_cpu_supports knows this name.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
+// Everything that Highway lets the compiler use in kernels of an instruction set (hwy/ops/set_macros-inl.h).
+// __builtin_cpu_supports asks the operating system too, which must save the wider registers.
+bool has_sse4() {
+  return __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
+         __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") &&
+         __builtin_cpu_supports("aes");
+}
+bool has_avx2() {
+  return has_sse4() && has_f16c() && __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") &&
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+}
+bool has_avx3() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw");
+}
+#else
+bool has_sse4() { return false; }
+bool has_avx2() { return false; }
+bool has_avx3() { return false; }
+#endif
+
+// The bits of the usable instruction sets.
+uint32_t usable() {
+  static const uint32_t bits = [] {
+#if HWY_ARCH_X86
+    __builtin_cpu_init();  // kernels may be called before main
+#endif
+    uint32_t found = bit(InstructionSet::baseline);
+    if (compiled(InstructionSet::sse4) && has_sse4()) found |= bit(InstructionSet::sse4);
+    if (compiled(InstructionSet::avx2) && has_avx2()) found |= bit(InstructionSet::avx2);
+    if (compiled(InstructionSet::avx3) && has_avx3()) found |= bit(InstructionSet::avx3);
+    return found;
+  }();
+  return bits;
+}
+
+constinit std::atomic<InstructionSet> limit = InstructionSet::avx3;
+
+}  // namespace
+
+std::vector<InstructionSet> usable_instruction_sets() {
+  std::vector<InstructionSet> sets;
+  for (const auto set :
+       {InstructionSet::baseline, InstructionSet::sse4, InstructionSet::avx2, InstructionSet::avx3})
+    if ((usable() & bit(set)) != 0) sets.push_back(set);
+  return sets;
+}
+
+InstructionSet chosen_instruction_set() {
+  const uint32_t up_to_limit = 2 * bit(limit.load(std::memory_order_relaxed)) - 1;
+  return static_cast<InstructionSet>(std::bit_width(usable() & up_to_limit) - 1);
+}
+
+const char* instruction_set() {
+  return hwy::TargetName(kTargets[static_cast<int>(chosen_instruction_set())]);
+}
+
+void limit_instruction_set(InstructionSet strongest) { limit.store(strongest, std::memory_order_relaxed); }
+
+}  // namespace mega::kernels

@@ -9,6 +9,7 @@
 
 #include <cmath>
 
+#include "mega/kernels/dispatch.h"
 #include "mega/kernels/elementwise-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,16 +78,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-HWY_EXPORT(RmsNormRows);
-HWY_EXPORT(RmsNormBackwardRows);
+MEGA_EXPORT(RmsNormRows);
+MEGA_EXPORT(RmsNormBackwardRows);
 
 void rms_norm(ConstRows x, const float* weight, bool scalar, float eps, Rows y, float* inverse, int64_t begin,
               int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(RmsNormRows)(x, weight, scalar, eps, y, inverse, begin, end, columns);
+  MEGA_DISPATCH(RmsNormRows)(x, weight, scalar, eps, y, inverse, begin, end, columns);
 }
 void rms_norm_backward(ConstRows x, const float* weight, bool scalar, const float* inverse, ConstRows dy,
                        Rows dx, float* dweight, int64_t begin, int64_t end, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(RmsNormBackwardRows)
+  MEGA_DISPATCH(RmsNormBackwardRows)
   (x, weight, scalar, inverse, dy, dx, dweight, begin, end, columns);
 }
 

@@ -1,6 +1,16 @@
 // Include before any Highway header: the instruction sets a kernel is compiled for. Each one costs build
-// time, so on x86 there are three beside the baseline.
+// time, so on x86 there are three beside the baseline. The choice among them at run time is ours
+// (dispatch.h): of Highway the headers are enough.
 #pragma once
+
+// Highway's own assertions would need its library.
+#define HWY_IS_DEBUG_BUILD 0
+
+#if !defined(__x86_64__) && !defined(__i386__)
+// ARM's NEON is in the baseline; the variants that Highway could tell apart differ in instructions that we do
+// not use.
+#define HWY_COMPILE_ONLY_STATIC
+#endif
 
 #include <hwy/detect_targets.h>
 

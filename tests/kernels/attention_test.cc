@@ -2,7 +2,6 @@
 #include "mega/kernels/attention.h"
 
 #include <gtest/gtest.h>
-#include <hwy/aligned_allocator.h>
 
 #include <algorithm>
 #include <ostream>
@@ -186,7 +185,7 @@ std::vector<std::pair<int64_t, int64_t>> pieces(int64_t n, std::mt19937& random)
 }
 
 auto scratch_of(const Case& c) {
-  return hwy::AllocateAligned<float>(static_cast<size_t>(attention_scratch(c.queries, c.shared, c.values)));
+  return mega::testing::aligned_floats(attention_scratch(c.queries, c.shared, c.values));
 }
 
 void check(const Case& c, std::mt19937& random) {

@@ -2,19 +2,20 @@
 #include "mega/kernels/ema.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
 
+#include "tests/kernels/helpers.h"
+
 namespace mega::kernels {
 namespace {
 
 using Floats = std::vector<float>;
-
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+using mega::testing::for_each_target;
+using mega::testing::sigmoid;
 
 // One sequence and its coefficients, all groups of channels.
 struct Case {
@@ -88,22 +89,6 @@ struct Packed {
 EmaRows rows(const Case& k, int64_t group) {
   return {k.x.data() + group * kEmaLanes, k.width, k.length, std::min(kEmaLanes, k.width - group * kEmaLanes),
           k.padded ? k.padding.data() : nullptr};
-}
-
-// Runs `test` once for every instruction set.
-template <class Test>
-void for_each_target(const Test& test) {
-  hwy::SetSupportedTargetsForTest(0);
-  const int64_t supported = hwy::SupportedTargets();
-  for (int64_t rest = supported; rest != 0; rest &= rest - 1) {
-    const int64_t target = rest & -rest;
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    test();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 // Relative to the largest expected value, or to `scale` if that is larger.

@@ -3,18 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/kernels/targets.h"
-//
-#include <hwy/targets.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <memory>
+#include <new>
 #include <random>
 #include <vector>
 
+#include "mega/kernels/instruction_set.h"
 #include "mega/kernels/rows.h"
 
 namespace mega::testing {
@@ -22,15 +21,21 @@ namespace mega::testing {
 // Runs `test` once for every instruction set that the kernels are compiled for and this CPU has.
 template <class Test>
 void for_each_target(const Test& test) {
-  hwy::SetSupportedTargetsForTest(0);
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  for (const kernels::InstructionSet set : kernels::usable_instruction_sets()) {
+    kernels::limit_instruction_set(set);
+    SCOPED_TRACE(kernels::instruction_set());
     test();
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+// Floats aligned for any vector, as kernels want their scratch.
+struct AlignedDelete {
+  void operator()(float* floats) const { ::operator delete[](floats, std::align_val_t(64)); }
+};
+inline std::unique_ptr<float[], AlignedDelete> aligned_floats(int64_t count) {
+  const size_t bytes = static_cast<size_t>(count) * sizeof(float);
+  return std::unique_ptr<float[], AlignedDelete>(
+      static_cast<float*>(::operator new[](bytes, std::align_val_t(64))));
 }
 
 inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
