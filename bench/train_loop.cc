@@ -10,6 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/config/presets.h"
+#include "mega/config/tokens.h"
 #include "mega/data/example_source.h"
 #include "mega/peers/factory.h"
 #include "mega/train/adamw.h"
@@ -74,7 +75,7 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
   setting->dataset = make_texts(settings.batch * 64);
   setting->signature = train::make_signature(recipe, setting->dataset);
 
-  const data::Encoder encoder(setting->signature, train::cls_token(recipe.model));
+  const data::Encoder encoder(setting->signature, cls_token(*sequence_options(recipe.model)));
   data::BatchStream stream(std::make_unique<data::ExampleSource>(
       setting->dataset.train, encoder, data::BatchOptions{settings.batch, BatchUnit::examples, true, 1},
       static_cast<uint64_t>(recipe.train.seed)));

@@ -10,6 +10,7 @@
 #include "mega/base/table.h"
 #include "mega/base/text.h"
 #include "mega/config/presets.h"
+#include "mega/config/tokens.h"
 #include "mega/data/corpus.h"
 #include "mega/data/listops.h"
 #include "mega/data/pathfinder.h"
@@ -101,7 +102,8 @@ void CheckCommand::run() const {
   const data::DatasetRequest request = train::dataset_request(loaded);
   const data::Dataset dataset = load_dataset(request);
   const int documents = static_cast<int>(peers::documents(loaded.model));
-  const data::Encoder encoder(train::make_signature(loaded, dataset), train::cls_token(loaded.model));
+  const data::Encoder encoder(train::make_signature(loaded, dataset),
+                              cls_token(*sequence_options(loaded.model)));
 
   std::vector<data::PartSummary> parts;
   for (const data::Split split : kSplits)

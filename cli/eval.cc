@@ -10,6 +10,7 @@
 #include "mega/base/progress.h"
 #include "mega/base/table.h"
 #include "mega/base/text.h"
+#include "mega/config/tokens.h"
 #include "mega/ops/runtime.h"
 #include "mega/peers/factory.h"
 #include "mega/train/run.h"
@@ -80,7 +81,7 @@ void EvalCommand::run_classifier() {
   const data::Part& part = dataset.part(parse_split(split));
   require(part.size() > 0, recipe.data.path, ": no ", split, " examples; --split names another part");
   const int documents = static_cast<int>(peers::documents(recipe.model));
-  const data::Encoder encoder(saved.signature, train::cls_token(recipe.model));
+  const data::Encoder encoder(saved.signature, cls_token(*sequence_options(recipe.model)));
   train::EvaluationOptions options;
   options.device = on;
   options.max_examples = examples;

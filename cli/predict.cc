@@ -10,6 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
 #include "mega/base/text.h"
+#include "mega/config/tokens.h"
 #include "mega/data/readers.h"
 #include "mega/ops/runtime.h"
 #include "mega/peers/factory.h"
@@ -110,7 +111,7 @@ void PredictCommand::run() {
   const train::SavedModel saved = load_sequence_model(model);
   saved.model->to(on);
   const int documents = static_cast<int>(peers::documents(saved.options));
-  const data::Encoder encoder(saved.signature, train::cls_token(saved.options));
+  const data::Encoder encoder(saved.signature, cls_token(*sequence_options(saved.options)));
   train::EvaluationOptions options;
   options.device = on;
   if (files.empty() && texts.empty()) files.push_back("-");

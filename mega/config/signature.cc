@@ -10,6 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/json.h"
 #include "mega/base/options_io.h"
+#include "mega/config/tokens.h"
 
 namespace mega {
 namespace {
@@ -102,6 +103,8 @@ std::vector<TensorView> signature_tensors(const Signature& signature) {
   return tensors;
 }
 
+bool has_signature(const Safetensors& file) { return file.metadata().contains(kInput); }
+
 Signature read_signature(const Safetensors& file, const std::string& where) {
   Signature signature;
   const auto json_at = [&](const char* key) {
@@ -122,6 +125,31 @@ Signature read_signature(const Safetensors& file, const std::string& where) {
     signature.vocabulary.assign(reinterpret_cast<const char*>(tensor->data.data()), tensor->data.size());
   }
   return signature;
+}
+
+void check_input(const InputOptions& input, const SequenceOptions& options) {
+  const auto* text = std::get_if<TextInput>(&input.input);
+  require((text != nullptr) == (options.input == InputKind::tokens),
+          "model.input = ", to_string(options.input),
+          " does not fit input.kind: tokens come from texts, real numbers from all else");
+  if (text != nullptr)
+    require(options.vocabulary > token_types(text->units), "model.vocabulary = ", options.vocabulary,
+            " is too small: input.units = ", to_string(text->units), " needs more than ",
+            token_types(text->units));
+  const auto* series = std::get_if<SeriesInput>(&input.input);
+  if (options.input != InputKind::tokens)
+    require(options.channels == (series != nullptr ? series->channels : 1),
+            "model.channels = ", options.channels, " does not fit the input, which has ",
+            series != nullptr ? series->channels : 1);
+}
+
+void check_signature(const Signature& signature, const SequenceOptions& options) {
+  check_input(signature.input, options);
+  const bool regression = options.objective == Objective::regression;
+  const size_t outputs = regression ? signature.target_mean.size() : signature.classes.size();
+  require(static_cast<int64_t>(outputs) == options.classes && signature.classes.empty() == regression,
+          "the model has ", options.classes, " outputs, and the file has ",
+          regression ? "mean and deviation of " : "names for ", outputs);
 }
 
 }  // namespace mega

@@ -8,6 +8,7 @@
 #include "mega/base/safetensors.h"
 #include "mega/config/data_options.h"
 #include "mega/config/input_options.h"
+#include "mega/config/model_options.h"
 
 namespace mega {
 
@@ -25,6 +26,14 @@ struct Signature {
 Metadata signature_metadata(const Signature& signature);
 std::vector<TensorView> signature_tensors(const Signature& signature);
 
+// Whether the file has one.
+bool has_signature(const Safetensors& file);
+
 Signature read_signature(const Safetensors& file, const std::string& where);
+
+// Throws where a model of these options cannot read such input.
+void check_input(const InputOptions& input, const SequenceOptions& options);
+// The same, and where it has other outputs.
+void check_signature(const Signature& signature, const SequenceOptions& options);
 
 }  // namespace mega

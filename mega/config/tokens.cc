@@ -58,4 +58,9 @@ int64_t count_tokens(std::string_view text, const TextInput& input) {
   return input.max_length > 0 ? std::min(count, input.max_length) : count;
 }
 
+int32_t cls_token(const SequenceOptions& options) {
+  const bool stands_there = options.pooling == Pooling::cls && options.input == InputKind::tokens;
+  return stands_there ? static_cast<int32_t>(options.vocabulary - 1) : -1;
+}
+
 }  // namespace mega

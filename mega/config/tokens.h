@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mega/config/input_options.h"
+#include "mega/config/model_options.h"
 
 namespace mega {
 
@@ -21,5 +22,8 @@ std::vector<int32_t> tokenize(std::string_view text, const TextInput& input);
 
 // How many that are, without making them.
 int64_t count_tokens(std::string_view text, const TextInput& input);
+
+// The token that stands before each text of such a model; -1 for none.
+int32_t cls_token(const SequenceOptions& options);
 
 }  // namespace mega

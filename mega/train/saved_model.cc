@@ -2,7 +2,6 @@
 
 #include "mega/base/error.h"
 #include "mega/base/text.h"
-#include "mega/config/tokens.h"
 #include "mega/peers/factory.h"
 
 namespace mega::train {
@@ -51,15 +50,6 @@ void require_filled(const ModelOptions& options, const Safetensors& file) {
           elements, " in the file");
 }
 
-void require_consistent(const SequenceOptions& options, const Signature& signature) {
-  require_fitting(options, signature.input);
-  const bool regression = options.objective == Objective::regression;
-  const size_t outputs = regression ? signature.target_mean.size() : signature.classes.size();
-  require(static_cast<int64_t>(outputs) == options.classes && signature.classes.empty() == regression,
-          "the model has ", options.classes, " outputs, and the file has ",
-          regression ? "mean and deviation of " : "names for ", outputs);
-}
-
 // Another chunk than that of training.
 void set_chunk(ModelOptions& options, int64_t chunk) {
   auto* mega = std::get_if<LanguageModelOptions>(&options.model);
@@ -72,22 +62,6 @@ void set_chunk(ModelOptions& options, int64_t chunk) {
 
 }  // namespace
 
-void require_fitting(const SequenceOptions& options, const InputOptions& input) {
-  const auto* text = std::get_if<TextInput>(&input.input);
-  require((text != nullptr) == (options.input == InputKind::tokens),
-          "model.input = ", to_string(options.input),
-          " does not fit input.kind: tokens come from texts, real numbers from all else");
-  if (text != nullptr)
-    require(options.vocabulary > token_types(text->units), "model.vocabulary = ", options.vocabulary,
-            " is too small: input.units = ", to_string(text->units), " needs more than ",
-            token_types(text->units));
-  const auto* series = std::get_if<SeriesInput>(&input.input);
-  if (options.input != InputKind::tokens)
-    require(options.channels == (series != nullptr ? series->channels : 1),
-            "model.channels = ", options.channels, " does not fit the input, which has ",
-            series != nullptr ? series->channels : 1);
-}
-
 SavedModel load_model(const std::filesystem::path& path) {
   const ModelFile file = ModelFile::open(path);
   SavedModel saved;
@@ -95,7 +69,7 @@ SavedModel load_model(const std::filesystem::path& path) {
   saved.signature = read_signature(file.tensors, path.string());
   try {
     require(sequence_options(saved.options) != nullptr, "not a model of whole sequences");
-    require_consistent(*sequence_options(saved.options), saved.signature);
+    check_signature(saved.signature, *sequence_options(saved.options));
     require_filled(saved.options, file.tensors);
     saved.model = peers::make_sequence_model(saved.options);
     load_weights(*saved.model, file.tensors);

@@ -37,9 +37,6 @@ struct SavedLanguageModel {
 // any length has, such as rotary ones.
 SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_t chunk = 0);
 
-// Throws where a model of these options cannot read such input.
-void require_fitting(const SequenceOptions& options, const InputOptions& input);
-
 void save_model(const std::filesystem::path& path, const ModelOptions& options, const Signature& signature,
                 const ops::NamedTensors& weights, const Metadata& extra = {});
 

@@ -4,6 +4,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/text.h"
+#include "mega/config/tokens.h"
 #include "mega/peers/factory.h"
 
 namespace mega::train {
@@ -16,7 +17,9 @@ SequenceJob::SequenceJob(const Recipe& recipe)
   signature_ = make_signature(recipe_, dataset_);
 }
 
-data::Encoder SequenceJob::encoder() const { return data::Encoder(signature_, cls_token(recipe_.model)); }
+data::Encoder SequenceJob::encoder() const {
+  return data::Encoder(signature_, cls_token(*sequence_options(recipe_.model)));
+}
 
 std::string SequenceJob::describe() const {
   double positions = 0.0;

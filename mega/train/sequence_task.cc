@@ -6,6 +6,7 @@
 #include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/base/text.h"
+#include "mega/config/tokens.h"
 #include "mega/data/example_source.h"
 #include "mega/peers/factory.h"
 #include "mega/train/saved_model.h"
@@ -26,12 +27,6 @@ bool has_tokens(const ModelOptions& options) { return shared_options(options).in
 
 }  // namespace
 
-int32_t cls_token(const ModelOptions& options) {
-  const SequenceOptions& shared = shared_options(options);
-  return shared.pooling == Pooling::cls && has_tokens(options) ? static_cast<int32_t>(shared.vocabulary - 1)
-                                                               : -1;
-}
-
 data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes) {
   return {recipe.data, recipe.input, peers::documents(recipe.model) == 2,
           shared_options(recipe.model).objective, std::move(classes)};
@@ -47,7 +42,7 @@ void fit_recipe(Recipe& recipe, const data::Dataset& dataset) {
           ": there is nothing to tell apart");
   shared->classes = dataset.outputs;
   if (const auto* series = std::get_if<SeriesInput>(&recipe.input.input)) shared->channels = series->channels;
-  require_fitting(*shared, recipe.input);
+  check_input(recipe.input, *shared);
 }
 
 Signature make_signature(const Recipe& recipe, const data::Dataset& dataset) {
@@ -77,7 +72,7 @@ SequenceTask::SequenceTask(const Recipe& recipe, const data::Dataset& dataset, S
                            torch::Device device)
     : recipe_(recipe),
       dataset_(dataset),
-      encoder_(std::move(signature), cls_token(recipe.model)),
+      encoder_(std::move(signature), cls_token(*sequence_options(recipe.model))),
       documents_(static_cast<int>(peers::documents(recipe.model))),
       device_(device) {
   torch::manual_seed(stream_seed(static_cast<uint64_t>(recipe.train.seed), "weights"));

@@ -10,9 +10,6 @@
 
 namespace mega::train {
 
-// The token that stands before each text, or -1.
-int32_t cls_token(const ModelOptions& options);
-
 data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes = {});
 
 // Sets what the data decides: number of classes and channels. Says so where a recipe had asked for another

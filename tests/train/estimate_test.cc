@@ -4,6 +4,7 @@
 
 #include <regex>
 
+#include "mega/config/tokens.h"
 #include "mega/models/parameter_count.h"
 #include "mega/peers/factory.h"
 #include "mega/train/sequence_job.h"
@@ -52,7 +53,7 @@ TEST(Estimate, MemoryIsNearWhatARunTakes) {
     Recipe recipe = middle_recipe();
     if (transformer) recipe.model.model = transformer_like(recipe.model);
     const Signature signature = make_signature(recipe, dataset);
-    const data::Encoder encoder(signature, cls_token(recipe.model));
+    const data::Encoder encoder(signature, cls_token(*sequence_options(recipe.model)));
     const LargestBatch largest = largest_batch(dataset.train, encoder, recipe);
     const double estimate = training_bytes(recipe, parameters(recipe), largest);
     const ScratchFolder folder;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mega/base/folder_lock.h"
+#include "mega/config/tokens.h"
 #include "mega/train/saved_model.h"
 #include "tests/train/helpers.h"
 
@@ -57,7 +58,7 @@ TEST_F(Run, FromAFileToAResult) {
   // The figures are those of the model that was kept.
   const SavedModel saved = load_model(asked.folder / "model.safetensors");
   const data::Dataset dataset = load_dataset(dataset_request(recipe, saved.signature.classes));
-  const data::Encoder encoder(saved.signature, cls_token(saved.options));
+  const data::Encoder encoder(saved.signature, cls_token(*sequence_options(saved.options)));
   const Scores scores = evaluate(*saved.model, dataset.test, encoder, 1, {}).scores();
   EXPECT_EQ(scores.figures.front().value, result.test.figures.front().value);
 }

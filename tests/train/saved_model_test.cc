@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mega/base/options_io.h"
+#include "mega/config/tokens.h"
 #include "mega/peers/factory.h"
 #include "tests/train/helpers.h"
 
@@ -46,7 +47,7 @@ TEST(SavedModel, ComesBackAsItWas) {
     task.save(folder / "model.safetensors", weights_of(task.model()));
     const SavedModel saved = load_model(folder / "model.safetensors");
     EXPECT_EQ(saved.signature.classes, dataset.classes);
-    const data::Encoder encoder(saved.signature, cls_token(saved.options));
+    const data::Encoder encoder(saved.signature, cls_token(*sequence_options(saved.options)));
     const Evaluation before = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, {});
     const Evaluation after = evaluate(*saved.model, dataset.valid, encoder, 1, {});
     for (size_t i = 0; i < before.answers.size(); ++i)

@@ -1,0 +1,37 @@
+// From what a sequence is made of to vectors: a row for each token, or x * weight + bias for real numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "mega/config/model_options.h"
+#include "mega/infer/weight_file.h"
+#include "mega/infer/workspace.h"
+#include "mega/kernels/dot.h"
+
+namespace mega::infer {
+
+// A sequence, or a stretch of one: tokens, or real numbers, position by position with their channels
+// together.
+struct SequenceView {
+  std::span<const int32_t> tokens;
+  std::span<const float> values;
+  int64_t length = 0;
+};
+
+class InputEmbedding {
+ public:
+  InputEmbedding(WeightFile& file, const std::string& name, const SequenceOptions& options, int64_t width);
+
+  // x (length, D). Error where a sequence is not of the model's kind; nothing has been written then.
+  void forward(const SequenceView& sequence, kernels::Rows x, const Run& run) const;
+
+ private:
+  int64_t width_, vocabulary_, channels_;
+  kernels::Weights tokens_;        // (V, D); without data for real numbers
+  const float* weight_ = nullptr;  // (channels, D)
+  const float* bias_ = nullptr;    // (D)
+};
+
+}  // namespace mega::infer

@@ -1,0 +1,57 @@
+// Keys and values of the positions that attention can still see: those of the open chunk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mega/base/aligned.h"
+#include "mega/kernels/attention_step.h"
+#include "mega/kernels/rows.h"
+
+namespace mega::infer {
+
+// Pages of neighbouring positions. A page that is full never changes again, so copies of a cache share it;
+// the last one, that is still being filled, each copy has for itself.
+class KeyValueCache {
+ public:
+  static constexpr int64_t kPage = 64;  // positions
+
+  KeyValueCache() = default;
+  // Of keys of width Z and values of width V, kept as f32 or bf16.
+  KeyValueCache(int64_t shared, int64_t values, kernels::WeightType type)
+      : shared_(shared), values_(values), type_(type) {}
+  KeyValueCache(const KeyValueCache& other);
+  KeyValueCache& operator=(const KeyValueCache& other) { return *this = KeyValueCache(other); }
+  KeyValueCache(KeyValueCache&&) = default;
+  KeyValueCache& operator=(KeyValueCache&&) = default;
+
+  // Rows [begin, begin + count) of keys (., Z) and values (., V).
+  void append(kernels::ConstRows keys, kernels::ConstRows values, int64_t begin, int64_t count);
+  void clear();
+
+  int64_t size() const { return size_; }
+  int64_t pages() const { return static_cast<int64_t>(pages_.size()); }
+  kernels::KeyValuePage page(int64_t index) const;
+
+  // All keys (size, Z) and values (size, V), without gaps.
+  void copy_to(float* keys, float* values) const;
+
+  kernels::WeightType type() const { return type_; }
+  int64_t bytes() const { return pages() * page_bytes(); }
+
+ private:
+  using Page = AlignedVector<std::byte>;  // keys (kPage, Z), then values (kPage, V)
+
+  int64_t element_bytes() const { return type_ == kernels::WeightType::bf16 ? 2 : 4; }
+  int64_t keys_bytes() const { return kPage * shared_ * element_bytes(); }
+  int64_t page_bytes() const { return kPage * (shared_ + values_) * element_bytes(); }
+
+  int64_t shared_ = 0, values_ = 0;
+  kernels::WeightType type_ = kernels::WeightType::f32;
+  int64_t size_ = 0;
+  std::vector<std::shared_ptr<Page>> pages_;
+};
+
+}  // namespace mega::infer

@@ -1,0 +1,47 @@
+// The multi-dimensional damped EMA of section 3.1, over whole sequences or as a stream.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "mega/base/aligned.h"
+#include "mega/config/layer_options.h"
+#include "mega/infer/state.h"
+#include "mega/infer/weight_file.h"
+#include "mega/infer/workspace.h"
+#include "mega/kernels/rows.h"
+
+namespace mega::infer {
+
+class MovingAverage {
+ public:
+  MovingAverage(WeightFile& file, const std::string& name, int64_t width, const EmaOptions& options);
+
+  // Floats of one block's state.
+  int64_t state_size() const;
+
+  // y = silu(s + omega x), or what of it the options ask for (equations 4 to 6). Segments with a state go on
+  // from the averages of its block `index`, and ignore truncation, as released.
+  void forward(kernels::ConstRows x, kernels::Rows y, std::span<const Segment> segments, size_t index,
+               const Run& run) const;
+
+ private:
+  // Packed for the kernels: (groups, N, lanes).
+  struct Direction {
+    AlignedVector<float> decay, input, output;
+    AlignedVector<float> product;  // input * output: what a scan from zero may use instead of both
+    AlignedVector<float> cut;      // decay^truncation
+  };
+  Direction direction(WeightFile& file, const std::string& name, int64_t first_row) const;
+  void stream(kernels::ConstRows x, kernels::Rows y, const Segment& segment, int64_t group,
+              float* state) const;
+  void whole(kernels::ConstRows x, kernels::Rows y, const Segment& segment, int64_t group,
+             float* state) const;
+
+  int64_t width_, n_;
+  EmaOptions options_;
+  const float* skip_ = nullptr;  // omega (D). May be null.
+  Direction back_, ahead_;
+};
+
+}  // namespace mega::infer

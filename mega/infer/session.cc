@@ -1,0 +1,124 @@
+#include "mega/infer/session.h"
+
+#include <algorithm>
+
+#include "mega/base/error.h"
+#include "mega/infer/session_file.h"
+
+namespace mega::infer {
+namespace {
+
+// Tokens read at once: enough for full speed, and memory that does not grow with the text.
+constexpr size_t kPiece = 512;
+
+kernels::WeightType weight_type(CacheType cache) {
+  return cache == CacheType::bf16 ? kernels::WeightType::bf16 : kernels::WeightType::f32;
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<const LanguageModel> model, std::shared_ptr<ThreadPool> pool,
+                 CacheType cache)
+    : model_(std::move(model)),
+      pool_(std::move(pool)),
+      work_(std::make_unique<Workspace>()),
+      state_(model_->initial_state(weight_type(cache))) {
+  require(pool_ != nullptr, "a session needs threads to work on");
+}
+
+Session::Session(const Session& other)
+    : model_(other.model_),
+      pool_(other.pool_),
+      work_(std::make_unique<Workspace>()),
+      state_(other.state_),
+      features_(other.features_),
+      logits_(other.logits_) {}
+
+void Session::feed(std::span<const int32_t> tokens) {
+  Session* const self = this;
+  feed_together({&self, 1}, {&tokens, 1});
+}
+
+void feed_together(std::span<Session* const> sessions, std::span<const std::span<const int32_t>> tokens) {
+  require(sessions.size() == tokens.size(), sessions.size(), " sessions, and tokens for ", tokens.size());
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    require(sessions[i]->model_ == sessions[0]->model_, "sessions of different models cannot go together");
+    for (size_t other = 0; other < i; ++other)
+      require(sessions[other] != sessions[i], "a session cannot go on in two ways at once: fork it");
+    sessions[i]->model_->check_tokens(tokens[i]);
+    sessions[i]->check_room(std::ssize(tokens[i]));
+  }
+  std::vector<size_t> done(sessions.size(), 0);
+  while (true) {
+    // A share of what is left of each text, so that all together make one piece.
+    size_t unfinished = 0;
+    for (size_t i = 0; i < sessions.size(); ++i) unfinished += done[i] < tokens[i].size() ? 1 : 0;
+    if (unfinished == 0) return;
+    const size_t share = std::max<size_t>(1, kPiece / unfinished);
+    std::vector<int32_t> piece;
+    std::vector<Segment> segments;
+    std::vector<Session*> reading;
+    for (size_t i = 0; i < sessions.size(); ++i) {
+      const auto part = tokens[i].subspan(done[i], std::min(share, tokens[i].size() - done[i]));
+      if (part.empty()) continue;
+      segments.push_back({&sessions[i]->state_, std::ssize(piece), std::ssize(part)});
+      reading.push_back(sessions[i]);
+      piece.insert(piece.end(), part.begin(), part.end());
+      done[i] += part.size();
+    }
+    const Run run{*sessions[0]->pool_, *sessions[0]->work_};
+    const kernels::Rows features = sessions[0]->model_->read(piece, segments, run);
+    for (size_t i = 0; i < reading.size(); ++i)
+      reading[i]->keep_features(features[segments[i].begin + segments[i].length - 1]);
+  }
+}
+
+void Session::check_room(int64_t tokens) const { model_->check_length(state_.position + tokens); }
+
+void Session::keep_features(const float* row) {
+  features_.assign(row, row + model_->options().block.width);
+  logits_.clear();
+}
+
+std::span<const float> Session::logits() {
+  require(!features_.empty(), "a model that has read nothing predicts nothing: feed </s> first");
+  if (logits_.empty()) {
+    const int64_t vocabulary = model_->output().vocabulary();
+    logits_.resize(static_cast<size_t>(vocabulary));
+    model_->output().logits({features_.data(), std::ssize(features_)}, {logits_.data(), vocabulary}, 1,
+                            {*pool_, *work_});
+  }
+  return logits_;
+}
+
+void Session::score(std::span<const int32_t> tokens, std::span<const int32_t> next, std::span<float> out) {
+  require(next.size() == tokens.size() && out.size() == tokens.size(), tokens.size(), " tokens, ",
+          next.size(), " that come next, and room for ", out.size(), " log-probabilities");
+  model_->check_tokens(tokens);
+  model_->check_tokens(next);
+  check_room(std::ssize(tokens));
+  const Run run{*pool_, *work_};
+  for (size_t first = 0; first < tokens.size(); first += kPiece) {
+    const size_t count = std::min(kPiece, tokens.size() - first);
+    const Segment segment{&state_, 0, static_cast<int64_t>(count)};
+    const kernels::Rows features = model_->read(tokens.subspan(first, count), {&segment, 1}, run);
+    model_->output().log_probabilities({features.data, features.stride}, next.subspan(first, count),
+                                       out.subspan(first, count), run);
+    keep_features(features[static_cast<int64_t>(count) - 1]);
+  }
+}
+
+void Session::save(const std::filesystem::path& path) const {
+  write_session(path, *model_, state_, features_);
+}
+
+Session Session::load(const std::filesystem::path& path, std::shared_ptr<const LanguageModel> model,
+                      std::shared_ptr<ThreadPool> pool) {
+  Session session(std::move(model), std::move(pool));
+  SavedSession saved = read_session(path, *session.model_);
+  session.state_ = std::move(saved.state);
+  session.features_ = std::move(saved.features);
+  return session;
+}
+
+}  // namespace mega::infer
