@@ -23,7 +23,6 @@ const SequenceOptions& shared_options(const ModelOptions& options) {
   return *shared;
 }
 
-bool has_tokens(const ModelOptions& options) { return shared_options(options).input == InputKind::tokens; }
 
 }  // namespace
 
