@@ -1,0 +1,275 @@
+// The engine against the libtorch modules: the same model file gives the same numbers, whatever the kind of
+// model, attention function, norm, position, chunk and length, and however a text is cut.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "mega/base/options_io.h"
+#include "mega/config/model_file.h"
+#include "mega/infer/classifier.h"
+#include "mega/infer/session.h"
+#include "mega/models/classifier.h"
+#include "mega/models/language_model.h"
+#include "mega/ops/tensor_file.h"
+#include "mega/train/saved_model.h"
+#include "tests/base/helpers.h"
+#include "tests/models/helpers.h"
+
+namespace mega {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::with_large_weights;
+
+constexpr double kTolerance = 1e-5;
+
+// Draws options.
+class Dice {
+ public:
+  explicit Dice(uint32_t seed) : random_(seed) {}
+
+  int64_t upto(int64_t most) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(most + 1)); }
+  bool coin() { return upto(1) == 1; }
+  template <class T>
+  T one_of(std::vector<T> values) {
+    return values[static_cast<size_t>(upto(std::ssize(values) - 1))];
+  }
+  template <class Enum>
+  Enum any() {
+    constexpr auto& names = EnumNames<Enum>::names;
+    return names[static_cast<size_t>(upto(std::ssize(names) - 1))].value;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+BlockOptions random_block(Dice& dice, bool stream) {
+  BlockOptions block;
+  block.width = dice.one_of<int64_t>({8, 20, 33});
+  block.values = dice.one_of<int64_t>({12, 32, 37});
+  block.shared = dice.one_of<int64_t>({4, 10, 16});
+  block.hidden = dice.one_of<int64_t>({0, 24, 40});
+  block.ema.kind = dice.any<EmaKind>();
+  block.ema.dimension = dice.one_of<int64_t>({0, 1, 2, 5, 16});
+  block.ema.bidirectional = !stream && dice.coin();
+  block.ema.truncation = stream ? 0 : dice.one_of<int64_t>({0, 3, 20});
+  block.ema.scaled = dice.coin();
+  block.ema.skip = dice.coin();
+  block.ema.activated = dice.coin();
+  block.attention = dice.any<AttentionFunction>();
+  block.position = dice.any<PositionKind>();
+  block.max_positions = 300;
+  block.chunk = dice.one_of<int64_t>({-1, 1, 5, 16, 70, 129});
+  block.causal = stream || dice.coin();
+  block.norm = dice.any<NormKind>();
+  block.prenorm = dice.coin();
+  block.affine = dice.coin();
+  block.activation = dice.any<Activation>();
+  return block;
+}
+
+// Batch norm's statistics are zeros and ones until it has been trained.
+template <class Module>
+void draw_statistics(Module& module) {
+  for (auto& item : module.named_buffers()) {
+    const std::string& name = item.key();
+    if (name.ends_with("running_mean")) item.value().normal_(0.0, 0.5);
+    if (name.ends_with("running_var")) item.value().uniform_(0.5, 2.0);
+  }
+}
+
+template <class Model>
+void save(const std::filesystem::path& path, const ModelOptions& options, Model& model) {
+  const ops::NamedTensors weights = train::weights_of(*model);
+  const ops::TensorViews views(weights);
+  write_model_file(path, options, views.views());
+}
+
+// Differences count relative to the largest number, as far as that is above 1.
+void expect_close(const torch::Tensor& expected, std::span<const float> actual, const std::string& what) {
+  ASSERT_EQ(expected.numel(), std::ssize(actual)) << what;
+  const torch::Tensor flat = expected.reshape(-1).to(torch::kFloat32).contiguous();
+  double largest = 1.0, worst = 0.0;
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    const auto e = static_cast<double>(flat.data_ptr<float>()[i]);
+    const double difference = std::abs(e - static_cast<double>(actual[static_cast<size_t>(i)]));
+    largest = std::max(largest, std::abs(e));
+    if (!(difference <= worst)) worst = difference;  // NaN too
+  }
+  EXPECT_LE(worst, kTolerance * largest) << what;
+}
+
+std::vector<int32_t> draw_tokens(Dice& dice, int64_t count, int64_t vocabulary) {
+  std::vector<int32_t> tokens;
+  for (int64_t i = 0; i < count; ++i) tokens.push_back(static_cast<int32_t>(dice.upto(vocabulary - 1)));
+  return tokens;
+}
+
+torch::Tensor as_tensor(const std::vector<int32_t>& tokens) {
+  const torch::Tensor result = torch::empty({1, std::ssize(tokens)}, torch::kInt64);
+  std::copy(tokens.begin(), tokens.end(), result.data_ptr<int64_t>());
+  return result;
+}
+
+class EngineAgrees : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  EngineAgrees() { torch::manual_seed(GetParam()); }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "model.safetensors";
+  Dice dice_{GetParam()};
+  std::shared_ptr<infer::ThreadPool> pool_ = std::make_shared<infer::ThreadPool>(2);
+};
+
+LanguageModelOptions random_language_model(Dice& dice) {
+  LanguageModelOptions options;
+  options.block = random_block(dice, true);
+  options.vocabulary = 64;
+  options.layers = 1 + dice.upto(2);
+  options.scale_embedding = dice.coin();
+  options.affine_final_norm = dice.coin();
+  options.normalize_embedding = !options.block.prenorm && dice.coin();
+  options.tie_output = dice.coin();
+  if (dice.coin()) {
+    options.cutoffs = {20, 45};
+    options.band_factor = 2;
+    options.tie_output = true;
+    options.tie_projections = dice.coin();
+  } else if (!options.tie_output && dice.coin()) {
+    options.embedding_width = 6;
+  }
+  return options;
+}
+
+TEST_P(EngineAgrees, OnLanguageModels) {
+  const LanguageModelOptions options = random_language_model(dice_);
+  ModelOptions all;
+  all.model = options;
+  SCOPED_TRACE(options_to_json(all).dump());
+  models::LanguageModel model = with_large_weights(models::LanguageModel(options));
+  draw_statistics(*model);
+  save(path_, all, model);
+
+  const torch::NoGradGuard guard;
+  const int64_t length = 1 + dice_.upto(150);
+  const auto tokens = draw_tokens(dice_, length, options.vocabulary);
+  nn::State state;
+  const torch::Tensor features = model->features(as_tensor(tokens), {}, &state);
+  const torch::Tensor expected = model->log_probabilities(features.squeeze(0));  // (L, vocabulary)
+
+  const auto engine = infer::LanguageModel::open(path_);
+  infer::Session session(engine, pool_), saved = session;
+  std::vector<float> scores;
+  const auto next = draw_tokens(dice_, length, options.vocabulary);
+  for (int64_t begin = 0; begin < length;) {
+    const int64_t count = std::min(length - begin, 1 + dice_.upto(dice_.coin() ? 3 : 60));
+    const auto piece = std::span(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
+    const auto targets = std::span(next).subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
+    switch (dice_.upto(2)) {
+      case 0: {  // as a fork, that takes the session's place
+        infer::Session fork = session.fork();
+        session.feed(draw_tokens(dice_, 5, options.vocabulary));
+        session = std::move(fork);
+        break;
+      }
+      case 1:  // through a file
+        session.save(folder_ / "state");
+        session = infer::Session::load(folder_ / "state", engine, pool_);
+        break;
+      default:
+        break;
+    }
+    std::vector<float> part(piece.size());
+    session.score(piece, targets, part);
+    scores.insert(scores.end(), part.begin(), part.end());
+    begin += count;
+    // Up to a constant.
+    std::vector<float> logits(session.logits().begin(), session.logits().end());
+    double sum = 0.0;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
+    for (float& logit : logits) logit -= static_cast<float>(std::log(sum));
+    expect_close(expected[begin - 1], logits, "logits at " + std::to_string(begin - 1));
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(session.position(), length);
+  expect_close(expected.gather(1, as_tensor(next).view({-1, 1})), scores, "scores");
+}
+
+EncoderClassifierOptions random_classifier(Dice& dice) {
+  EncoderClassifierOptions options;
+  options.block = random_block(dice, false);
+  options.input = dice.any<InputKind>();
+  options.vocabulary = 30;
+  options.channels = options.input == InputKind::series ? 1 + dice.upto(2) : 1;
+  options.classes = 1 + dice.upto(4);
+  options.layers = 1 + dice.upto(2);
+  options.head = 12;
+  options.pooling = dice.any<Pooling>();
+  options.normalize_embedding = !options.block.prenorm && dice.coin();
+  return options;
+}
+
+// A sequence for both.
+struct Document {
+  std::vector<int32_t> tokens;
+  torch::Tensor values;  // (1, L) or (1, L, channels)
+  int64_t length;
+
+  Document(Dice& dice, const SequenceOptions& options) : length(1 + dice.upto(200)) {
+    if (options.input == InputKind::tokens) {
+      tokens = draw_tokens(dice, length, options.vocabulary);
+      values = as_tensor(tokens);
+    } else {
+      values = options.channels > 1 ? torch::randn({1, length, options.channels}) : torch::randn({1, length});
+    }
+  }
+
+  infer::SequenceView view() const {
+    if (!tokens.empty()) return {tokens, {}, length};
+    return {{}, {values.data_ptr<float>(), static_cast<size_t>(values.numel())}, length};
+  }
+};
+
+TEST_P(EngineAgrees, OnClassifiers) {
+  const ClassifierOptions options{random_classifier(dice_)};
+  ModelOptions all;
+  all.model = options;
+  SCOPED_TRACE(options_to_json(all).dump());
+  models::Classifier model = with_large_weights(models::Classifier(options));
+  draw_statistics(*model);
+  save(path_, all, model);
+  const torch::NoGradGuard guard;
+  const auto engine = infer::Classifier::open(path_);
+  infer::Workspace work;
+  for (int i = 0; i < 3; ++i) {
+    const Document document(dice_, options);
+    const infer::SequenceView view = document.view();
+    expect_close(model->forward({document.values, {}}), engine->outputs({&view, 1}, {*pool_, work}),
+                 "length " + std::to_string(document.length));
+  }
+}
+
+TEST_P(EngineAgrees, OnMatchers) {
+  const MatcherOptions options{random_classifier(dice_)};
+  ModelOptions all;
+  all.model = options;
+  SCOPED_TRACE(options_to_json(all).dump());
+  models::Matcher model = with_large_weights(models::Matcher(options));
+  draw_statistics(*model);
+  save(path_, all, model);
+  const torch::NoGradGuard guard;
+  const auto engine = infer::Classifier::open(path_);
+  infer::Workspace work;
+  const Document first(dice_, options), second(dice_, options);
+  const std::vector<infer::SequenceView> views = {first.view(), second.view()};
+  expect_close(model->forward({first.values, {}}, {second.values, {}}),
+               engine->outputs(views, {*pool_, work}), "pair");
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, EngineAgrees, ::testing::Range(uint32_t{0}, uint32_t{60}));
+
+}  // namespace
+}  // namespace mega
