@@ -11,9 +11,9 @@
 #include <cmath>
 #include <limits>
 
+#include "mega/kernels/attention_weight-inl.h"
 #include "mega/kernels/dispatch.h"
 #include "mega/kernels/dropout-inl.h"
-#include "mega/kernels/math-inl.h"
 #include "mega/kernels/matmul-inl.h"
 
 #ifndef MEGA_ATTENTION_ONCE
@@ -49,11 +49,6 @@ class Scratch {
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
-// Laplace attention (equation 16): 0.5 (1 + erf((s - mu) / (sigma sqrt 2))) with the released decimals.
-constexpr float kLaplaceMean = 0.707107f;
-constexpr float kLaplaceInverse = static_cast<float>(1.0 / (0.282095 * 1.4142135623730951));
-constexpr float kLaplaceSlope = static_cast<float>(1.0 / (0.282095 * 2.5066282746310002));
-
 // What the tiles of one row of scores have in common.
 struct ScoreRow {
   float scale;
@@ -80,22 +75,6 @@ HWY_INLINE Vector Score(Floats d, const ScoreRow& row, const float* products, in
   const int64_t left = row.visible - c;
   if (left >= static_cast<int64_t>(hn::Lanes(d))) return s;
   return hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(left)), s, hn::Set(d, -kInfinity));
-}
-
-// The weight of a score and its derivative, for the functions that need no other score.
-template <AttentionFunction kFunction>
-HWY_INLINE Vector Weight(Floats d, Vector s, Vector& derivative) {
-  if constexpr (kFunction == AttentionFunction::relu2) {
-    const Vector positive = Positive(s);
-    derivative = hn::Add(positive, positive);
-    return hn::Mul(positive, positive);
-  } else {
-    const Vector half = hn::Set(d, 0.5f);
-    const Vector x = hn::Mul(hn::Sub(s, hn::Set(d, kLaplaceMean)), hn::Set(d, kLaplaceInverse));
-    const Vector e = BoundedExp(d, hn::Neg(hn::Mul(x, x)));
-    derivative = hn::Mul(e, hn::Set(d, kLaplaceSlope));
-    return hn::MulAdd(half, ErfWithExp(d, x, e), half);
-  }
 }
 
 void FillHidden(const AttentionBlock& block, int64_t first, int64_t count, int64_t width, float* hidden) {
@@ -128,16 +107,10 @@ HWY_INLINE float SoftmaxRow(const ScoreRow& row, int64_t width, float* products,
   }
   const float previous = maximum;
   maximum = hn::GetLane(hn::MaxOfLanes(d, largest));
-  const Vector shift = hn::Set(d, maximum == -kInfinity ? 0.0f : maximum);
-  Vector total = hn::Zero(d);
-  for (int64_t c = 0; c < end; c += lanes) {
-    const Vector p = BoundedExp(d, hn::Sub(hn::Load(d, products + c), shift));
-    total = hn::Add(total, p);
-    hn::Store(p, d, products + c);
-  }
+  const float added = ExpScores(products, end, maximum);
   for (int64_t c = end; c < width; c += lanes) hn::Store(hn::Zero(d), d, products + c);
   const float correction = maximum == previous ? 1.0f : std::exp(previous - maximum);
-  sum = sum * correction + hn::GetLane(hn::SumOfLanes(d, total));
+  sum = sum * correction + added;
   return correction;
 }
 
@@ -146,9 +119,8 @@ HWY_INLINE void WeightRow(const ScoreRow& row, int64_t width, float* products) {
   const Floats d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t end = std::min(width, round_up(row.visible, lanes));
-  Vector derivative;
   for (int64_t c = 0; c < end; c += lanes)
-    hn::Store(Weight<kFunction>(d, Score(d, row, products, c), derivative), d, products + c);
+    hn::Store(Weight<kFunction>(d, Score(d, row, products, c)).value, d, products + c);
   for (int64_t c = end; c < width; c += lanes) hn::Store(hn::Zero(d), d, products + c);
 }
 
@@ -251,9 +223,9 @@ HWY_INLINE void BackwardRow(const AttentionBlock& block, const AttentionGradient
       p = BoundedExp(d, hn::Sub(s, hn::Set(d, normalizer)));
       ds = hn::Mul(p, hn::Sub(dp, hn::Set(d, inner)));
     } else {
-      Vector derivative;
-      p = Weight<kFunction>(d, s, derivative);
-      ds = hn::Mul(derivative, dp);
+      const ValueAndSlope weight = Weight<kFunction>(d, s);
+      p = weight.value;
+      ds = hn::Mul(weight.slope, dp);
     }
     hn::Store(drop ? hn::Mul(p, factor) : p, d, products + c);
     if (dbias != nullptr) hn::StoreU(hn::Add(hn::LoadU(d, dbias + c), ds), d, dbias + c);

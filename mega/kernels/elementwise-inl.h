@@ -21,9 +21,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 
-// Loads and stores of a whole vector.
+using Bfloats = hn::Rebind<uint16_t, Floats>;  // as many bf16 numbers, as their bits
+
+// bf16 is the upper half of a float.
+HWY_INLINE Vector FromBfloats(hn::Vec<Bfloats> bits) {
+  const hn::Rebind<uint32_t, Floats> wide;
+  return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(wide, bits)));
+}
+
+// Loads and stores of a whole vector; a load from uint16_t is one of bf16.
 struct WholeView {
   HWY_INLINE Vector Load(const float* p) const { return hn::LoadU(Floats(), p); }
+  HWY_INLINE Vector Load(const uint16_t* p) const { return FromBfloats(hn::LoadU(Bfloats(), p)); }
   HWY_INLINE void Store(Vector v, float* p) const { hn::StoreU(v, Floats(), p); }
 };
 
@@ -34,6 +43,11 @@ struct TailView {
     HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
     std::copy_n(p, count, buffer);
     return hn::Load(Floats(), buffer);
+  }
+  HWY_INLINE Vector Load(const uint16_t* p) const {
+    HWY_ALIGN uint16_t buffer[HWY_MAX_BYTES / sizeof(float)] = {};
+    std::copy_n(p, count, buffer);
+    return FromBfloats(hn::Load(Bfloats(), buffer));
   }
   HWY_INLINE void Store(Vector v, float* p) const {
     HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)];

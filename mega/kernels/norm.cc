@@ -72,6 +72,34 @@ void RmsNormBackwardRows(ConstRows x, const float* weight, bool scalar, const fl
   if (scalar && dweight != nullptr) *dweight += static_cast<float>(scalar_sum);
 }
 
+// y = x - mean(x); y may be x.
+HWY_INLINE void Centre(const float* x, int64_t columns, float* y) {
+  const Floats d;
+  Vector sum = hn::Zero(d);
+  ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR { sum = hn::Add(sum, view.Load(x + c)); });
+  const Vector mean = hn::Set(d, hn::GetLane(hn::SumOfLanes(d, sum)) / static_cast<float>(columns));
+  ForVectors(columns,
+             [&](auto view, int64_t c) HWY_ATTR { view.Store(hn::Sub(view.Load(x + c), mean), y + c); });
+}
+
+void LayerNormRows(ConstRows x, const float* weight, const float* bias, float eps, Rows y, int64_t begin,
+                   int64_t end, int64_t columns) {
+  const Floats d;
+  for (int64_t row = begin; row < end; ++row) {
+    // Twice, since the first mean is rounded as coarsely as x, which may be far from zero.
+    Centre(x[row], columns, y[row]);
+    Centre(y[row], columns, y[row]);
+    const float variance = Dot(y[row], y[row], columns) / static_cast<float>(columns);
+    const Vector inverse = hn::Set(d, 1.0f / std::sqrt(variance + eps));
+    ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+      Vector value = hn::Mul(view.Load(y[row] + c), inverse);
+      if (weight != nullptr) value = hn::Mul(value, view.Load(weight + c));
+      if (bias != nullptr) value = hn::Add(value, view.Load(bias + c));
+      view.Store(value, y[row] + c);
+    });
+  }
+}
+
 }  // namespace mega::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -80,6 +108,7 @@ namespace mega::kernels {
 
 MEGA_EXPORT(RmsNormRows);
 MEGA_EXPORT(RmsNormBackwardRows);
+MEGA_EXPORT(LayerNormRows);
 
 void rms_norm(ConstRows x, const float* weight, bool scalar, float eps, Rows y, float* inverse, int64_t begin,
               int64_t end, int64_t columns) {
@@ -89,6 +118,10 @@ void rms_norm_backward(ConstRows x, const float* weight, bool scalar, const floa
                        Rows dx, float* dweight, int64_t begin, int64_t end, int64_t columns) {
   MEGA_DISPATCH(RmsNormBackwardRows)
   (x, weight, scalar, inverse, dy, dx, dweight, begin, end, columns);
+}
+void layer_norm(ConstRows x, const float* weight, const float* bias, float eps, Rows y, int64_t begin,
+                int64_t end, int64_t columns) {
+  MEGA_DISPATCH(LayerNormRows)(x, weight, bias, eps, y, begin, end, columns);
 }
 
 }  // namespace mega::kernels

@@ -1,4 +1,4 @@
-// Root-mean-square normalisation of rows, forward and backward.
+// Normalisation of rows: by their root mean square, forward and backward; by mean and variance, forward.
 #pragma once
 
 #include "mega/kernels/rows.h"
@@ -12,5 +12,10 @@ void rms_norm(ConstRows x, const float* weight, bool scalar, float eps, Rows y, 
 // dweight (columns, or 1 if scalar) is added to; may be null.
 void rms_norm_backward(ConstRows x, const float* weight, bool scalar, const float* inverse, ConstRows dy,
                        Rows dx, float* dweight, int64_t begin, int64_t end, int64_t columns);
+
+// y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * weight + bias: LayerNorm. weight and bias (columns)
+// may be null; x and y may be the same rows.
+void layer_norm(ConstRows x, const float* weight, const float* bias, float eps, Rows y, int64_t begin,
+                int64_t end, int64_t columns);
 
 }  // namespace mega::kernels

@@ -1,4 +1,4 @@
-// Root-mean-square normalisation against its definition in double, on every instruction set this CPU has.
+// Normalisation of rows against its definition in double, on every instruction set this CPU has.
 #include "mega/kernels/norm.h"
 
 #include <gtest/gtest.h>
@@ -93,6 +93,56 @@ TEST(RmsNormKernel, RowsAreIndependent) {
     rms_norm(x, nullptr, false, 1e-5f, y, inverse.data(), 0, 2, 37);
     rms_norm(ConstRows{&x(1, 0), 0}, nullptr, false, 1e-5f, alone, inverse.data(), 0, 1, 37);
     for (int64_t c = 0; c < 37; ++c) EXPECT_EQ(y(1, c), alone(0, c));
+  });
+}
+
+Matrix layer_norm_loops(const Matrix& x, const Matrix& weight, const Matrix& bias, bool weighted,
+                        bool biased) {
+  const int64_t columns = x.columns();
+  Matrix y(kRows, columns);
+  for (int64_t r = 0; r < kRows; ++r) {
+    double mean = 0, variance = 0;
+    for (int64_t c = 0; c < columns; ++c) mean += x(r, c) / static_cast<double>(columns);
+    for (int64_t c = 0; c < columns; ++c)
+      variance += (x(r, c) - mean) * (x(r, c) - mean) / static_cast<double>(columns);
+    for (int64_t c = 0; c < columns; ++c) {
+      const double value = (x(r, c) - mean) / std::sqrt(variance + kEpsilon);
+      y(r, c) = static_cast<float>(value * (weighted ? weight(0, c) : 1.0) + (biased ? bias(0, c) : 0.0));
+    }
+  }
+  return y;
+}
+
+void check_layer_norm(int64_t columns, bool weighted, bool biased, std::mt19937& random) {
+  Matrix x(kRows, columns), weight(1, columns), bias(1, columns);
+  for (Matrix* m : {&x, &weight, &bias}) m->randomize(random);
+  for (int64_t c = 0; c < columns; ++c) {
+    x(1, c) = 7.0f;     // no variance
+    x(2, c) *= 1e4f;    // large
+    x(3, c) *= 1e-40f;  // denormal
+    x(4, c) += 100.0f;  // far from zero
+  }
+  const Matrix expected = layer_norm_loops(x, weight, bias, weighted, biased);
+  Matrix y(kRows, columns), in_place = x;
+  const float* w = weighted ? weight.data() : nullptr;
+  const float* b = biased ? bias.data() : nullptr;
+  for (const auto& [begin, end] : {std::pair{0, 4}, std::pair{4, 9}}) {
+    layer_norm(x, w, b, static_cast<float>(kEpsilon), y, begin, end, columns);
+    layer_norm(in_place, w, b, static_cast<float>(kEpsilon), in_place, begin, end, columns);
+  }
+  const auto element = [&](int64_t r, int64_t c) { return expected(r, c); };
+  expect_matrix(y, element, 1e-6, "y", 1);
+  expect_matrix(in_place, element, 1e-6, "y in place of x", 1);
+}
+
+TEST(LayerNormKernel, AgreesWithDefinition) {
+  for_each_target([] {
+    std::mt19937 random(3);
+    for (const int64_t columns : {1, 2, 5, 8, 16, 31, 64, 80, 129, 1024}) {
+      SCOPED_TRACE(columns);
+      for (const bool weighted : {false, true})
+        for (const bool biased : {false, true}) check_layer_norm(columns, weighted, biased, random);
+    }
   });
 }
 
