@@ -15,10 +15,10 @@
 namespace mega {
 namespace {
 
-constexpr const char* kInput = "input";
-constexpr const char* kData = "data";
-constexpr const char* kClasses = "classes";
-constexpr const char* kVocabulary = "vocabulary";
+constexpr const char* kInputKey = "input";
+constexpr const char* kDataKey = "data";
+constexpr const char* kClassesKey = "classes";
+constexpr const char* kVocabularyKey = "vocabulary";
 
 // The tensors by name; S is Signature or const Signature.
 template <class S>
@@ -84,9 +84,9 @@ void check_statistics(const Signature& signature, const std::string& where) {
 }  // namespace
 
 Metadata signature_metadata(const Signature& signature) {
-  return {{kInput, as_text(options_to_json(signature.input))},
-          {kData, as_text(options_to_json(signature.data))},
-          {kClasses, as_text(nlohmann::json(signature.classes))}};
+  return {{kInputKey, as_text(options_to_json(signature.input))},
+          {kDataKey, as_text(options_to_json(signature.data))},
+          {kClassesKey, as_text(nlohmann::json(signature.classes))}};
 }
 
 std::vector<TensorView> signature_tensors(const Signature& signature) {
@@ -96,14 +96,14 @@ std::vector<TensorView> signature_tensors(const Signature& signature) {
       tensors.push_back(
           {name, DType::F32, {static_cast<int64_t>(values->size())}, std::as_bytes(std::span(*values))});
   if (!signature.vocabulary.empty())
-    tensors.push_back({kVocabulary,
+    tensors.push_back({kVocabularyKey,
                        DType::U8,
                        {static_cast<int64_t>(signature.vocabulary.size())},
                        std::as_bytes(std::span(signature.vocabulary))});
   return tensors;
 }
 
-bool has_signature(const Safetensors& file) { return file.metadata().contains(kInput); }
+bool has_signature(const Safetensors& file) { return file.metadata().contains(kInputKey); }
 
 Signature read_signature(const Safetensors& file, const std::string& where) {
   Signature signature;
@@ -113,14 +113,14 @@ Signature read_signature(const Safetensors& file, const std::string& where) {
             ": the model was not trained by `mega train`");
     return parse_json(found->second, where + ": " + key, {.depth = 8, .values = 1 << 20});
   };
-  options_from_json(signature.input, json_at(kInput), {where + ": " + kInput, {}, ""});
-  options_from_json(signature.data, json_at(kData), {where + ": " + kData, {}, ""});
-  signature.classes = read_classes(json_at(kClasses), where + ": " + kClasses);
+  options_from_json(signature.input, json_at(kInputKey), {where + ": " + kInputKey, {}, ""});
+  options_from_json(signature.data, json_at(kDataKey), {where + ": " + kDataKey, {}, ""});
+  signature.classes = read_classes(json_at(kClassesKey), where + ": " + kClassesKey);
   for (const auto& [name, values] : statistics(signature))
     if (const TensorView* tensor = file.find(name)) *values = read_numbers(*tensor, where);
   check_statistics(signature, where);
-  if (const TensorView* tensor = file.find(kVocabulary)) {
-    require(tensor->dtype == DType::U8, where, ": ", kVocabulary, ": expected U8, got ",
+  if (const TensorView* tensor = file.find(kVocabularyKey)) {
+    require(tensor->dtype == DType::U8, where, ": ", kVocabularyKey, ": expected U8, got ",
             to_string(tensor->dtype));
     signature.vocabulary.assign(reinterpret_cast<const char*>(tensor->data.data()), tensor->data.size());
   }

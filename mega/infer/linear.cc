@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "mega/kernels/add.h"
+
 namespace mega::infer {
 namespace {
 
@@ -57,8 +59,12 @@ void multiply(std::span<const Product> products, int64_t rows, const Run& run) {
       if (begin < count) {
         const int64_t first = begin * kRowBlock;
         const int64_t last = std::min(product.linear.weights.rows, std::min(end, count) * kRowBlock);
-        kernels::dot_rows(product.linear.weights, first, last, activations[i], 0, rows, product.linear.bias,
-                          product.y);
+        kernels::dot_rows(product.linear.weights, first, last, activations[i], 0, rows, product.y);
+        if (product.linear.bias != nullptr) {
+          const kernels::Rows part{product.y.data + first, product.y.stride};
+          kernels::add({part.data, part.stride}, {product.linear.bias + first, 0}, part, 0, rows,
+                       last - first);
+        }
       }
       begin = std::max<int64_t>(0, begin - count);
       end -= count;

@@ -29,8 +29,9 @@ void RmsNormRows(ConstRows x, const float* weight, bool scalar, float eps, Rows 
   const Vector common = hn::Set(d, scalar && weight != nullptr ? *weight : 1.0f);
   const bool per_column = weight != nullptr && !scalar;
   for (int64_t row = begin; row < end; ++row) {
-    inverse[row] = 1.0f / std::sqrt(Dot(x[row], x[row], columns) / static_cast<float>(columns) + eps);
-    const Vector factor = hn::Mul(common, hn::Set(d, inverse[row]));
+    const float own = 1.0f / std::sqrt(Dot(x[row], x[row], columns) / static_cast<float>(columns) + eps);
+    if (inverse != nullptr) inverse[row] = own;
+    const Vector factor = hn::Mul(common, hn::Set(d, own));
     ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
       Vector value = hn::Mul(view.Load(x[row] + c), factor);
       if (per_column) value = hn::Mul(value, view.Load(weight + c));

@@ -6,7 +6,8 @@
 namespace mega::kernels {
 
 // y = x / sqrt(mean(x^2) + eps) * weight: RMSNorm, or with one weight for all columns ScaleNorm.
-// weight has `columns` entries, or one if `scalar`, or is null. inverse (rows) gets 1 / sqrt(...).
+// weight has `columns` entries, or one if `scalar`, or is null. inverse (rows), which may be null, gets
+// 1 / sqrt(...).
 void rms_norm(ConstRows x, const float* weight, bool scalar, float eps, Rows y, float* inverse, int64_t begin,
               int64_t end, int64_t columns);
 // dweight (columns, or 1 if scalar) is added to; may be null.

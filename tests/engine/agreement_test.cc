@@ -20,7 +20,7 @@
 namespace mega {
 namespace {
 
-using testing::TemporaryFolder;
+using testing::ScratchFolder;
 using testing::with_large_weights;
 
 constexpr double kTolerance = 1e-5;
@@ -118,7 +118,7 @@ class EngineAgrees : public ::testing::TestWithParam<uint32_t> {
  protected:
   EngineAgrees() { torch::manual_seed(GetParam()); }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   std::filesystem::path path_ = folder_ / "model.safetensors";
   Dice dice_{GetParam()};
   std::shared_ptr<infer::ThreadPool> pool_ = std::make_shared<infer::ThreadPool>(2);

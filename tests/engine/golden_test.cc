@@ -125,7 +125,7 @@ class EngineGolden : public ::testing::TestWithParam<std::filesystem::path> {
       tensor.name = tensor.name.substr(6);
       tensors.push_back(tensor);
     }
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     write_model_file(folder / "model.safetensors", options, tensors);
     const auto model = infer::LanguageModel::open(folder / "model.safetensors");
     const auto pool = std::make_shared<infer::ThreadPool>(2);
