@@ -18,7 +18,6 @@
 namespace mega::testing {
 namespace {
 
-using infer::Run;
 using infer::Segment;
 using infer::State;
 using kernels::WeightType;
@@ -32,15 +31,15 @@ Lengths cuts(int64_t length, const std::function<int64_t()>& next) {
 
 // Calls run(lengths) for each way to cut a stream, and compares what it gives, in the file's layout.
 template <class Stream>
-void check_cuts(Golden& golden, int64_t length, const Stream& run) {
+void check_cuts(Golden& golden, const std::string& name, int64_t length, const Stream& run) {
   Lengths segments;
   for (const std::string& text : split(golden.option("segments"), ',')) segments.push_back(std::stoll(text));
-  golden.value("out.y", run(segments), " (segments)");
-  golden.value("out.y", run(Lengths{length}), " (at once)");
-  golden.value("out.y", run(cuts(length, [] { return 1; })), " (single steps)");
+  golden.value(name, run(segments), " (segments)");
+  golden.value(name, run(Lengths{length}), " (at once)");
+  golden.value(name, run(cuts(length, [] { return 1; })), " (single steps)");
   std::mt19937 random(1);
   for (int i = 0; i < 3; ++i)
-    golden.value("out.y", run(cuts(length, [&] { return 1 + random() % 13; })), " (random cuts)");
+    golden.value(name, run(cuts(length, [&] { return 1 + random() % 13; })), " (random cuts)");
 }
 
 // Rows [begin, begin + length) of sequence b of x (time, batch, channel), and back.
@@ -59,7 +58,7 @@ class EngineGolden : public ::testing::TestWithParam<std::filesystem::path> {
   EngineGolden()
       : file_(Safetensors::open(GetParam())), golden_(GetParam()), weights_(file_, "golden file") {}
 
-  Run run() { return {pool_, work_}; }
+  infer::Run run() { return {pool_, work_}; }
 
   // Streams x (time, batch, channel) through step(rows, length, segment), with a new state for each sequence.
   template <class Step>
@@ -85,7 +84,7 @@ class EngineGolden : public ::testing::TestWithParam<std::filesystem::path> {
     const int64_t width = golden_.number("embed_dim");
     const infer::MovingAverage average(weights_, "param", width, ema_options(golden_));
     const Tensor x = golden_.input("x").detach();
-    check_cuts(golden_, x.size(0), [&](const Lengths& lengths) {
+    check_cuts(golden_, "out.y", x.size(0), [&](const Lengths& lengths) {
       const auto start = [&] {
         State state;
         state.blocks.resize(1);
@@ -103,7 +102,7 @@ class EngineGolden : public ::testing::TestWithParam<std::filesystem::path> {
   void layer() {
     const infer::GatedAttention layer(weights_, "param", layer_options(golden_));
     const Tensor x = golden_.input("x").detach();
-    check_cuts(golden_, x.size(0), [&](const Lengths& lengths) {
+    check_cuts(golden_, "out.y", x.size(0), [&](const Lengths& lengths) {
       const auto start = [&] {
         State state;
         state.blocks.push_back(layer.initial_state(WeightType::f32));
@@ -130,7 +129,8 @@ class EngineGolden : public ::testing::TestWithParam<std::filesystem::path> {
     const auto model = infer::LanguageModel::open(folder / "model.safetensors");
     const auto pool = std::make_shared<infer::ThreadPool>(2);
     const Tensor tokens = golden_.input("tokens");
-    check_cuts(golden_, tokens.size(1), [&](const Lengths& lengths) {
+    if (!model->options().cutoffs.empty()) return adaptive(model, pool, tokens);
+    check_cuts(golden_, "out.y", tokens.size(1), [&](const Lengths& lengths) {
       Tensor y = torch::empty({tokens.size(0), tokens.size(1), model->output().vocabulary()});
       for (int64_t b = 0; b < tokens.size(0); ++b) {
         infer::Session session(model, pool);
@@ -148,6 +148,32 @@ class EngineGolden : public ::testing::TestWithParam<std::filesystem::path> {
                 torch::from_blob(const_cast<float*>(logits.data()), {std::ssize(logits)}));
             if (i == length) session = fork;
           }
+          begin += length;
+        }
+      }
+      return y;
+    });
+  }
+
+  // Of an adaptive model, the files have features in place of scores; what can be compared are the targets.
+  void adaptive(const std::shared_ptr<const infer::LanguageModel>& model,
+                const std::shared_ptr<infer::ThreadPool>& pool, const Tensor& tokens) {
+    const Tensor targets = golden_.input("target");
+    const auto numbers = [](const Tensor& row) {
+      const Tensor copy = row.to(torch::kInt32).contiguous();
+      return std::vector<int32_t>(copy.data_ptr<int32_t>(), copy.data_ptr<int32_t>() + copy.numel());
+    };
+    check_cuts(golden_, "aux.target_logprob", tokens.size(1), [&](const Lengths& lengths) {
+      Tensor y = torch::empty(tokens.sizes());
+      for (int64_t b = 0; b < tokens.size(0); ++b) {
+        infer::Session session(model, pool);
+        int64_t begin = 0;
+        for (const int64_t length : lengths) {
+          const auto piece = numbers(tokens[b].slice(0, begin, begin + length));
+          const auto next = numbers(targets[b].slice(0, begin, begin + length));
+          std::vector<float> scores(piece.size());
+          session.score(piece, next, scores);
+          y[b].slice(0, begin, begin + length).copy_(torch::from_blob(scores.data(), {length}));
           begin += length;
         }
       }
@@ -191,8 +217,11 @@ std::vector<std::filesystem::path> files() {
   return paths;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, EngineGolden, ::testing::ValuesIn(files()),
-                         [](const auto& info) { return info.param.stem().string(); });
+std::string name_of(const ::testing::TestParamInfo<std::filesystem::path>& file) {
+  return file.param.stem().string();
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, EngineGolden, ::testing::ValuesIn(files()), name_of);
 
 }  // namespace
 }  // namespace mega::testing

@@ -1,0 +1,298 @@
+#include "bench/decode.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/measure.h"
+#include "mega/base/aligned.h"
+#include "mega/base/error.h"
+#include "mega/base/table.h"
+#include "mega/base/temporary_folder.h"
+#include "mega/base/text.h"
+#include "mega/config/presets.h"
+#include "mega/config/tokens.h"
+#include "mega/infer/quantize.h"
+#include "mega/infer/session.h"
+#include "mega/peers/factory.h"
+#include "mega/train/saved_model.h"
+
+namespace mega::bench {
+namespace {
+
+using infer::CacheType;
+using infer::Session;
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// A buffer that no cache holds, read by all threads.
+class Memory {
+ public:
+  explicit Memory(infer::ThreadPool& pool) : pool_(pool), words_(kBytes / sizeof(uint64_t), 1) {}
+
+  double bytes_per_second() {
+    std::vector<uint64_t> sums(kPieces);
+    const double seconds = seconds_of([&] {
+      pool_.run(kPieces, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t piece = begin; piece < end; ++piece) sums[static_cast<size_t>(piece)] = sum(piece);
+      });
+    });
+    uint64_t total = 0;
+    for (const uint64_t sum : sums) total += sum;
+    require(total == words_.size(), "the memory does not give what was written");
+    return static_cast<double>(kBytes) / seconds;
+  }
+
+ private:
+  static constexpr size_t kBytes = size_t{1} << 29, kPieces = 64;
+
+  uint64_t sum(int64_t piece) const {
+    constexpr size_t kWords = kBytes / sizeof(uint64_t) / kPieces, kLanes = 8;
+    const uint64_t* words = words_.data() + static_cast<size_t>(piece) * kWords;
+    uint64_t sums[kLanes] = {};
+    for (size_t i = 0; i < kWords; i += kLanes)
+      for (size_t lane = 0; lane < kLanes; ++lane) sums[lane] += words[i + lane];
+    uint64_t total = 0;
+    for (const uint64_t sum : sums) total += sum;
+    return total;
+  }
+
+  infer::ThreadPool& pool_;
+  AlignedVector<uint64_t> words_;
+};
+
+std::vector<int32_t> tokens(int64_t count, int64_t vocabulary) {
+  std::vector<int32_t> result;
+  for (int64_t i = 0; i < count; ++i)
+    result.push_back(static_cast<int32_t>(kFirstSymbol + i * 7919 % (vocabulary - kFirstSymbol)));
+  return result;
+}
+
+// Token by token, as generation does.
+void decode(std::span<Session* const> sessions, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<int32_t> next;
+    std::vector<std::span<const int32_t>> parts;
+    for (size_t s = 0; s < sessions.size(); ++s)
+      next.push_back(kFirstSymbol + static_cast<int32_t>((i + static_cast<int64_t>(s)) % 100));
+    for (const int32_t& token : next) parts.emplace_back(&token, 1);
+    infer::feed_together(sessions, parts);
+    for (Session* session : sessions) session->logits();
+  }
+}
+
+// Something that takes a number of tokens, and how it is timed.
+struct Case {
+  DecodeRow row;
+  double tokens = 1.0;
+  double flops = 0.0;  // per token, of whole prompts only
+  std::function<double()> seconds;
+  std::vector<double> times;
+};
+
+class Bench {
+ public:
+  explicit Bench(const DecodeSettings& settings)
+      : settings_(settings),
+        pool_(std::make_shared<infer::ThreadPool>(settings.threads)),
+        recipe_(load_recipe(settings.preset)) {
+    const auto* options = std::get_if<LanguageModelOptions>(&recipe_.model.model);
+    require(options != nullptr && options->block.chunk > 0,
+            "this benchmark works on presets of language models that attend in chunks, ",
+            in_quotes(settings.preset), " is none");
+    options_ = *options;
+    const std::filesystem::path f32 = folder_.path() / "f32.safetensors",
+                                int8 = folder_.path() / "int8.safetensors";
+    {
+      const auto model = peers::make_token_model(recipe_.model);
+      const ops::NamedTensors weights = train::weights_of(*model);
+      const ops::TensorViews views(weights);
+      write_model_file(f32, recipe_.model, views.views());
+    }
+    infer::quantize(f32, int8, kernels::WeightType::i8);
+    f32_ = infer::LanguageModel::open(f32);
+    int8_ = infer::LanguageModel::open(int8);
+    f32_bytes_ = weight_bytes(f32);
+    int8_bytes_ = weight_bytes(int8);
+  }
+
+  DecodeTable run() {
+    add_cases();
+    Memory memory(*pool_);
+    const Candidate product = sgemm();
+    std::vector<double> bandwidths, products;
+    for (int round = 0; round < settings_.repeats; ++round) {
+      for (int i = 0; i < 3; ++i) bandwidths.push_back(memory.bytes_per_second());
+      products.push_back(product.flops / seconds_of(product.run));
+      for (Case& one : cases_) {
+        std::fprintf(stderr, "round %d of %d: %s, %s\n", round + 1, settings_.repeats, one.row.model.c_str(),
+                     one.row.positions.c_str());
+        one.times.push_back(one.seconds());
+      }
+      products.push_back(product.flops / seconds_of(product.run));
+      for (int i = 0; i < 3; ++i) bandwidths.push_back(memory.bytes_per_second());
+    }
+    DecodeTable table;
+    table.bandwidth = median(bandwidths);
+    table.sgemm = median(products);
+    for (const Case& one : cases_) {
+      DecodeRow row = one.row;
+      row.seconds_per_token = median(one.times) / one.tokens;
+      if (row.bytes_per_token > 0.0)
+        row.share_of_bandwidth = row.bytes_per_token / row.seconds_per_token / table.bandwidth;
+      if (one.flops > 0.0) row.share_of_sgemm = one.flops / row.seconds_per_token / table.sgemm;
+      table.rows.push_back(row);
+    }
+    return table;
+  }
+
+ private:
+  using Model = std::shared_ptr<const infer::LanguageModel>;
+
+  // What one token reads of the file: all of it but the embeddings, of which it takes a row.
+  double weight_bytes(const std::filesystem::path& path) const {
+    double bytes = 0.0;
+    const ModelFile file = ModelFile::open(path);
+    for (const TensorView& tensor : file.tensors.tensors())
+      if (options_.tie_output || tensor.name != "decoder.embed_tokens.weight")
+        bytes += static_cast<double>(tensor.data.size());
+    return bytes;
+  }
+
+  // Bytes of keys, values and averages that a token at this place of its chunk reads.
+  double state_bytes(double place, CacheType cache) const {
+    const BlockOptions& block = options_.block;
+    const double element = cache == CacheType::bf16 ? 2.0 : 4.0;
+    const double keys = (place + 1.0) * static_cast<double>(block.shared + block.values) * element;
+    const double averages = static_cast<double>(block.width * block.ema.dimension) * 4.0;
+    return static_cast<double>(options_.layers) * (keys + averages);
+  }
+
+  Session session(const Model& model, CacheType cache) const { return Session(model, pool_, cache); }
+
+  // From `first` on, `count` tokens of each session.
+  void add(const std::string& name, const std::string& positions, const Model& model, CacheType cache,
+           int64_t first, int64_t count, int64_t batch = 1) {
+    auto start = std::make_shared<Session>(session(model, cache));
+    if (first > 0) {
+      std::fprintf(stderr, "%s: reading up to position %lld\n", name.c_str(), static_cast<long long>(first));
+      start->feed(tokens(first, options_.vocabulary));
+    }
+    Case one;
+    const double weights = model == f32_ ? f32_bytes_ : int8_bytes_;
+    const double place =
+        static_cast<double>(first % options_.block.chunk) + static_cast<double>(count - 1) / 2.0;
+    one.row = {name, positions, batch, 0.0, weights / static_cast<double>(batch) + state_bytes(place, cache),
+               0.0,  0.0};
+    one.tokens = static_cast<double>(count * batch);
+    one.seconds = [start, count, batch] {
+      std::vector<Session> sessions(static_cast<size_t>(batch), *start);
+      std::vector<Session*> pointers;
+      for (Session& session : sessions) pointers.push_back(&session);
+      return seconds_of([&] { decode(pointers, count); });
+    };
+    cases_.push_back(std::move(one));
+  }
+
+  void add_prompt(const std::string& name, const Model& model) {
+    Case one;
+    const int64_t length = options_.block.chunk;
+    one.row = {name, "prompt of " + std::to_string(length)};
+    one.tokens = static_cast<double>(length);
+    one.flops = 2.0 * peers::multiply_adds(recipe_.model, length);
+    one.seconds = [this, model, length] {
+      Session fresh = session(model, CacheType::f32);
+      const auto prompt = tokens(length, options_.vocabulary);
+      return seconds_of([&] {
+        fresh.feed(prompt);
+        fresh.logits();
+      });
+    };
+    cases_.push_back(std::move(one));
+  }
+
+  void add_cases() {
+    const int64_t chunk = options_.block.chunk, early = std::min<int64_t>(128, chunk);
+    const std::string first = "0 to " + std::to_string(early - 1),
+                      whole = "a chunk, 0 to " + std::to_string(chunk - 1);
+    constexpr int64_t kFew = 8;
+    for (const int64_t position : {early, chunk / 2, chunk - 1})
+      add("f32", std::to_string(position), f32_, CacheType::f32, std::min(position, chunk - kFew), kFew);
+    add("f32", first, f32_, CacheType::f32, 0, early);
+    add("f32", whole, f32_, CacheType::f32, 0, chunk);
+    add("f32", first, f32_, CacheType::f32, 0, early, 8);
+    add("int8", first, int8_, CacheType::f32, 0, early);
+    add("int8, bf16 keys and values", whole, int8_, CacheType::bf16, 0, chunk);
+    add("int8", first, int8_, CacheType::f32, 0, early, 8);
+    add_prompt("f32", f32_);
+    add_prompt("int8", int8_);
+    if (settings_.far >= chunk) {
+      const int64_t begin = settings_.far / chunk * chunk;
+      add("f32", "a chunk from " + with_thousands(begin), f32_, CacheType::f32, begin, chunk);
+    }
+  }
+
+  DecodeSettings settings_;
+  std::shared_ptr<infer::ThreadPool> pool_;
+  Recipe recipe_;
+  LanguageModelOptions options_;
+  TemporaryFolder folder_;
+  Model f32_, int8_;
+  double f32_bytes_ = 0.0, int8_bytes_ = 0.0;
+  std::vector<Case> cases_;
+};
+
+std::string percent(double share) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
+  return share > 0.0 ? text : "";
+}
+
+std::string number(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+}  // namespace
+
+DecodeTable run_decode(const DecodeSettings& settings) { return Bench(settings).run(); }
+
+std::string DecodeTable::markdown() const {
+  Table table({"weights", "positions", "batch", "tokens/s", "ms per token", "MB read per token",
+               "share of bandwidth", "share of sgemm"});
+  for (const DecodeRow& row : rows)
+    table.add({row.model, row.positions, std::to_string(row.batch),
+               number("%.1f", 1.0 / row.seconds_per_token), number("%.3f", 1e3 * row.seconds_per_token),
+               row.bytes_per_token > 0.0 ? number("%.1f", 1e-6 * row.bytes_per_token) : "",
+               percent(row.share_of_bandwidth), percent(row.share_of_sgemm)});
+  return "memory " + number("%.1f", 1e-9 * bandwidth) + " GB/s, sgemm " + number("%.1f", 1e-9 * sgemm) +
+         " GFLOP/s\n\n" + table.markdown();
+}
+
+std::string DecodeTable::json() const {
+  nlohmann::ordered_json report = {{"bytes_per_second", bandwidth}, {"sgemm_flops", sgemm}};
+  for (const DecodeRow& row : rows)
+    report["rows"].push_back({{"weights", row.model},
+                              {"positions", row.positions},
+                              {"batch", row.batch},
+                              {"seconds_per_token", row.seconds_per_token},
+                              {"bytes_per_token", row.bytes_per_token},
+                              {"share_of_bandwidth", row.share_of_bandwidth},
+                              {"share_of_sgemm", row.share_of_sgemm}});
+  return report.dump(2) + "\n";
+}
+
+}  // namespace mega::bench

@@ -1,0 +1,41 @@
+// `mega bench decode`: the engine, token by token and in long pieces, beside what the memory and the BLAS of
+// this machine give in the same run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mega::bench {
+
+struct DecodeSettings {
+  std::string preset = "enwik8";
+  int threads = 0;       // 0: all cores
+  int repeats = 3;       // rounds, of which the median counts
+  int64_t far = 100000;  // also a chunk that holds this position, which is read up to first; 0: none
+};
+
+struct DecodeRow {
+  std::string model;      // "f32", "int8, bf16 keys and values", ...
+  std::string positions;  // "128", "0 to 127", ...
+  int64_t batch = 1;
+  double seconds_per_token = 0.0;
+  double bytes_per_token =
+      0.0;  // weights, keys, values and averages that one token reads; 0: not bound by that
+  double share_of_bandwidth = 0.0;  // of the memory, as it is read in the same rounds
+  double share_of_sgemm = 0.0;      // of whole prompts only
+};
+
+struct DecodeTable {
+  double bandwidth = 0.0;  // bytes per second that all threads read together
+  double sgemm = 0.0;      // floating-point operations per second
+  std::vector<DecodeRow> rows;
+
+  std::string markdown() const;
+  std::string json() const;
+};
+
+// Weights are random: what they are does not matter to the time.
+DecodeTable run_decode(const DecodeSettings& settings);
+
+}  // namespace mega::bench

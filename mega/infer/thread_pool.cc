@@ -1,0 +1,154 @@
+#include "mega/infer/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "mega/base/error.h"
+
+namespace mega::infer {
+namespace {
+
+// Longer than the pauses between the pieces of a token, too short to be felt by anyone else.
+constexpr std::chrono::microseconds kPatience(80);
+constexpr int kMostThreads = 1024;
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Waits for a moment each time it is asked, until its patience is over.
+class BusyWait {
+ public:
+  bool go_on() {
+    for (int i = 0; i < 16; ++i) pause();
+    return std::chrono::steady_clock::now() - start_ < kPatience;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+// A job is open while it may be joined. The caller publishes it, works on it, closes it when nothing is left
+// to take, and waits for those who joined. A thread that comes too late is never waited for.
+struct ThreadPool::Shared {
+  // The state of the current job: how many workers are at it, whether it is open, whether the pool ends, and
+  // from bit kNumber on the number of the job, by which a worker tells a new one.
+  static constexpr uint32_t kWorkers = (1u << 12) - 1, kOpen = 1u << 12, kEnd = 1u << 13, kNumber = 1u << 14;
+  alignas(64) std::atomic<uint32_t> state{0};
+  alignas(64) std::atomic<int64_t> next{0};  // the first item that nobody has taken
+  alignas(64) std::atomic<bool> busy{false};
+
+  // The job. Written by the caller while no job is open and no worker is at one.
+  Call call = nullptr;
+  const void* context = nullptr;
+  int64_t items = 0, piece = 0;
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;  // of the one who set `failed`
+
+  std::vector<std::thread> workers;
+
+  void take_pieces() {
+    try {
+      for (;;) {
+        const int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
+        if (begin >= items) return;
+        call(context, begin, std::min(begin + piece, items));
+      }
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
+      next.store(items, std::memory_order_relaxed);
+    }
+  }
+
+  // Joins the next job after the one that was `joined` last, and tells its state; kEnd: there will be none.
+  uint32_t join_next(uint32_t joined) {
+    BusyWait wait;
+    for (;;) {
+      uint32_t now = state.load(std::memory_order_acquire);
+      if (now & kEnd) return kEnd;
+      if ((now & kOpen) && now / kNumber != joined / kNumber) {
+        if (state.compare_exchange_weak(now, now + 1, std::memory_order_acquire)) return now;
+      } else if (!wait.go_on()) {
+        state.wait(now);
+      }
+    }
+  }
+
+  void work() {
+    uint32_t job = 0;
+    while ((job = join_next(job)) != kEnd) {
+      take_pieces();
+      state.fetch_sub(1, std::memory_order_release);
+    }
+  }
+
+  void run() {
+    failed.store(false, std::memory_order_relaxed);
+    next.store(0, std::memory_order_relaxed);
+    const uint32_t number = state.load(std::memory_order_relaxed) / kNumber + 1;
+    state.store(number * kNumber | kOpen);
+    state.notify_all();  // costs a look if nobody sleeps
+    take_pieces();
+    state.fetch_and(~kOpen, std::memory_order_relaxed);
+    BusyWait wait;
+    while (state.load(std::memory_order_acquire) & kWorkers)
+      if (!wait.go_on()) std::this_thread::yield();
+  }
+
+  void end() {
+    state.store(kEnd);
+    state.notify_all();
+    for (std::thread& worker : workers) worker.join();
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
+  require(threads >= 0 && threads <= kMostThreads, "a thread pool of ", threads,
+          " threads; give a number from 1 to ", kMostThreads, ", or 0 for one on each core");
+  if (threads == 0)
+    threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
+  try {
+    for (int i = 1; i < threads; ++i)
+      shared_->workers.emplace_back([shared = shared_.get()] { shared->work(); });
+  } catch (const std::system_error& error) {
+    shared_->end();
+    fail("the system does not start ", threads, " threads (", error.what(), "); ask for fewer");
+  }
+}
+
+ThreadPool::~ThreadPool() { shared_->end(); }
+
+int ThreadPool::threads() const { return static_cast<int>(shared_->workers.size()) + 1; }
+
+void ThreadPool::run(int64_t items, int64_t grain, Call call, const void* context) {
+  if (items <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  Shared& shared = *shared_;
+  // The one who has the pool may be a body of its own job: a nested call works alone as well.
+  if (items <= grain || shared.workers.empty() || shared.busy.exchange(true, std::memory_order_acquire))
+    return call(context, 0, items);
+  const int64_t pieces = 4 * int64_t{threads()};  // several for each, so that a slow thread takes fewer
+  const int64_t grains = (items - 1) / grain / pieces + 1;
+  shared.call = call;
+  shared.context = context;
+  shared.items = items;
+  shared.piece = grains * grain;
+  shared.run();
+  const std::exception_ptr error = std::exchange(shared.error, nullptr);
+  shared.busy.store(false, std::memory_order_release);
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace mega::infer

@@ -1,0 +1,294 @@
+#include "mega/kernels/dot.h"
+
+#include "mega/kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mega/kernels/dot.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <cstring>
+
+#include "mega/kernels/dispatch.h"
+#include "mega/kernels/dot_tiles.h"
+#include "mega/kernels/elementwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mega::kernels::HWY_NAMESPACE {
+
+// Tokens of a tile: with kTileRows rows of weights, 24 of 32 registers hold sums, or 12 of 16.
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
+inline constexpr int kTileTokens = 6;
+#else
+inline constexpr int kTileTokens = 3;
+#endif
+
+using Integers = hn::ScalableTag<int32_t>;
+using IntegerVector = hn::Vec<Integers>;
+
+// How numbers of each type are multiplied and added up: a step takes Lanes() weights and inputs.
+
+template <class T>  // float, or uint16_t for bf16
+struct FloatProducts {
+  using Weight = T;
+  using Input = float;
+  using Sum = float;
+  using Accumulator = Vector;
+  static constexpr int kMostTokens = kTileTokens;
+
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(Floats())); }
+  static HWY_INLINE Vector LoadInput(const float* p) { return hn::LoadU(Floats(), p); }
+  static HWY_INLINE Vector LoadWeight(const float* p) { return hn::LoadU(Floats(), p); }
+  static HWY_INLINE Vector LoadWeight(const uint16_t* p) {
+    const hn::Rebind<uint32_t, Floats> bits;
+    const hn::Rebind<uint16_t, Floats> halves;
+    return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(bits, hn::LoadU(halves, p))));
+  }
+  static HWY_INLINE Vector Start() { return hn::Zero(Floats()); }
+  static HWY_INLINE void Accumulate(Vector w, Vector x, Vector& sum) { sum = hn::MulAdd(w, x, sum); }
+  static HWY_INLINE Vector Total(Vector sum) { return sum; }
+};
+
+// Products of 16 bits, added in pairs. Some instruction sets have the pairs in two vectors.
+struct IntegerProducts {
+  using Weight = int8_t;
+  using Input = int8_t;
+  using Sum = int32_t;
+  struct Accumulator {
+    IntegerVector first, second;
+  };
+  static constexpr int kMostTokens = HWY_TARGET == HWY_AVX3 ? 6 : 3;
+  using Shorts = hn::ScalableTag<int16_t>;
+  using ShortVector = hn::Vec<Shorts>;
+
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(Shorts())); }
+  static HWY_INLINE ShortVector LoadInput(const int8_t* p) {
+    const hn::Rebind<int8_t, Shorts> bytes;
+    return hn::PromoteTo(Shorts(), hn::LoadU(bytes, p));
+  }
+  static HWY_INLINE ShortVector LoadWeight(const int8_t* p) { return LoadInput(p); }
+  static HWY_INLINE Accumulator Start() { return {hn::Zero(Integers()), hn::Zero(Integers())}; }
+  static HWY_INLINE void Accumulate(ShortVector w, ShortVector x, Accumulator& sum) {
+    sum.first = hn::ReorderWidenMulAccumulate(Integers(), w, x, sum.first, sum.second);
+  }
+  static HWY_INLINE IntegerVector Total(const Accumulator& sum) { return hn::Add(sum.first, sum.second); }
+};
+
+#if HWY_TARGET == HWY_AVX3
+// AVX-512 VNNI multiplies unsigned by signed bytes and adds four products at once. With inputs made unsigned
+// by adding 128, a sum is too large by 128 times the sum of its weights.
+struct VnniProducts {
+  using Weight = int8_t;
+  using Input = int8_t;
+  using Sum = int32_t;
+  using Accumulator = IntegerVector;
+  static constexpr int kMostTokens = kTileTokens;
+  using Bytes = hn::Repartition<int8_t, Integers>;
+  using ByteVector = hn::Vec<Bytes>;
+
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(Bytes())); }
+  static HWY_INLINE ByteVector LoadInput(const int8_t* p) {
+    return hn::Xor(hn::LoadU(Bytes(), p), hn::Set(Bytes(), int8_t{-128}));
+  }
+  static HWY_INLINE ByteVector LoadWeight(const int8_t* p) { return hn::LoadU(Bytes(), p); }
+  static HWY_INLINE IntegerVector Start() { return hn::Zero(Integers()); }
+  static HWY_INLINE void Accumulate(ByteVector w, ByteVector x, IntegerVector& sum) {
+    // Not an intrinsic, which would have to be compiled for an instruction set of its own.
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
+  }
+  static HWY_INLINE IntegerVector Total(IntegerVector sum) { return sum; }
+};
+#endif
+
+#if HWY_TARGET == HWY_SCALAR
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void StoreSums(D d, V a, V b, V c, V e, hn::TFromD<D>* sums) {
+  for (const V v : {a, b, c, e}) hn::StoreU(v, d, sums++);
+}
+#else
+template <class D>
+HWY_INLINE auto SumOfBlocks(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(d) > 4) {
+    const hn::Half<D> half;
+    return SumOfBlocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else {
+    return v;
+  }
+}
+
+// The sums of the lanes of four vectors, together: a transposition that adds as it goes.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void StoreSums(D d, V a, V b, V c, V e, hn::TFromD<D>* sums) {
+  const hn::Repartition<uint64_t, D> pairs;
+  const auto ab = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  const auto ce = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
+  const V low = hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce));
+  const V high = hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ce));
+  hn::StoreU(SumOfBlocks(d, hn::Add(low, high)), hn::FixedTag<hn::TFromD<D>, 4>(), sums);
+}
+#endif
+
+// The last numbers of a row, followed by zeros, touching nothing beyond them.
+template <class T>
+struct Tail {
+  HWY_INLINE Tail(const T* p, int64_t count) {
+    std::memcpy(numbers, p, static_cast<size_t>(count) * sizeof(T));
+  }
+  HWY_ALIGN T numbers[HWY_MAX_BYTES / sizeof(T)] = {};
+};
+
+// One step of a tile: each row of weights with each token.
+template <class Products, int kRows, int kTokens, class LoadWeight, class LoadInput>
+HWY_INLINE void Step(const LoadWeight& load_weight, const LoadInput& load_input,
+                     typename Products::Accumulator (&accumulators)[kTokens][kRows]) {
+  decltype(load_input(0)) x[kTokens];
+  HWY_UNROLL(8)
+  for (int t = 0; t < kTokens; ++t) x[t] = load_input(t);
+  HWY_UNROLL(8)
+  for (int r = 0; r < kRows; ++r) {
+    const auto w = load_weight(r);
+    HWY_UNROLL(8)
+    for (int t = 0; t < kTokens; ++t) Products::Accumulate(w, x[t], accumulators[t][r]);
+  }
+}
+
+// sums[t][r] = weights[r] . inputs[t]. Each sum has one accumulator, fed in the order of the columns, and is
+// reduced in one way: its bits do not depend on the tile.
+template <class Products, int kRows, int kTokens>
+HWY_INLINE void SumTile(const typename Products::Weight* const (&weights)[kRows],
+                        const typename Products::Input* const (&inputs)[kTokens], int64_t depth,
+                        typename Products::Sum (&sums)[kTokens][kRows]) {
+  typename Products::Accumulator accumulators[kTokens][kRows];
+  HWY_UNROLL(8)
+  for (auto& of_token : accumulators) {
+    HWY_UNROLL(8)
+    for (auto& accumulator : of_token) accumulator = Products::Start();
+  }
+  const int64_t lanes = Products::Lanes();
+  int64_t k = 0;
+  for (; k + lanes <= depth; k += lanes) {
+    // Next is the row below; to the second-level cache, as the first holds what other tokens read again. An
+    // address beyond the matrix does no harm.
+    HWY_UNROLL(8)
+    for (int r = 0; r < kRows; ++r) __builtin_prefetch(weights[r] + k + depth, 0, 2);
+    Step<Products>([&](int r) HWY_ATTR { return Products::LoadWeight(weights[r] + k); },
+                   [&](int t) HWY_ATTR { return Products::LoadInput(inputs[t] + k); }, accumulators);
+  }
+  if (k < depth) {
+    Step<Products>(
+        [&](int r) HWY_ATTR { return Products::LoadWeight(Tail(weights[r] + k, depth - k).numbers); },
+        [&](int t) HWY_ATTR { return Products::LoadInput(Tail(inputs[t] + k, depth - k).numbers); },
+        accumulators);
+  }
+  HWY_UNROLL(8)
+  for (int t = 0; t < kTokens; ++t) {
+    HWY_UNROLL(2)
+    for (int r = 0; r < kRows; r += 4) {
+      const auto* a = &accumulators[t][r];
+      StoreSums(hn::ScalableTag<typename Products::Sum>(), Products::Total(a[0]), Products::Total(a[1]),
+                Products::Total(a[2]), Products::Total(a[3]), &sums[t][r]);
+    }
+  }
+}
+
+// Calls store(m, n, w_n . x_m) for n in [begin, end) and m in [token_begin, token_end).
+template <class Products, class Store>
+HWY_INLINE void Dots(const void* data, int64_t depth, int64_t begin, int64_t end,
+                     const typename Products::Input* x, int64_t x_stride, int64_t token_begin,
+                     int64_t token_end, const Store& store) {
+  const auto* w = static_cast<const typename Products::Weight*>(data);
+  const int64_t token_bytes = depth * static_cast<int64_t>(sizeof(*x));
+  for_tiles<Products::kMostTokens>(
+      begin, end, token_begin, token_end, token_bytes,
+      [&](auto tile_rows, auto tile_tokens, int64_t first, int64_t step, int64_t m) HWY_ATTR {
+        constexpr int kRows = decltype(tile_rows)::value, kTokens = decltype(tile_tokens)::value;
+        const auto row = [&](int r) {
+          return std::min(first + r * step, end - 1);
+        };  // the last may be repeated
+        const typename Products::Weight* weights[kRows];
+        const typename Products::Input* inputs[kTokens];
+        for (int r = 0; r < kRows; ++r) weights[r] = w + row(r) * depth;
+        for (int t = 0; t < kTokens; ++t) inputs[t] = x + (m + t) * x_stride;
+        typename Products::Sum sums[kTokens][kRows];
+        SumTile<Products>(weights, inputs, depth, sums);
+        for (int t = 0; t < kTokens; ++t)
+          for (int r = 0; r < kRows; ++r) store(m + t, row(r), sums[t][r]);
+      });
+}
+
+template <class T>
+void FloatDots(const Weights& weights, int64_t begin, int64_t end, ConstRows x, int64_t token_begin,
+               int64_t token_end, Rows y) {
+  Dots<FloatProducts<T>>(weights.data, weights.depth, begin, end, x.data, x.stride, token_begin, token_end,
+                         [&](int64_t m, int64_t n, float sum) HWY_ATTR { y[m][n] = sum; });
+}
+
+// Beyond this depth, 32 bits may not hold a sum.
+inline constexpr int64_t kDeep = 1 << 16;
+
+// Rare enough to be slow: one pair of rows at a time, in pieces that 32 bits hold.
+void DeepIntegerDots(const Weights& weights, int64_t begin, int64_t end, const Activations& x,
+                     int64_t token_begin, int64_t token_end, Rows y) {
+  const auto* w = static_cast<const int8_t*>(weights.data);
+  for (int64_t m = token_begin; m < token_end; ++m) {
+    for (int64_t n = begin; n < end; ++n) {
+      int64_t total = 0;
+      for (int64_t k = 0; k < weights.depth; k += kDeep) {
+        const int8_t* row = w + n * weights.depth + k;
+        int32_t sums[1][4];
+        SumTile<IntegerProducts>({row, row, row, row}, {x.quantized + m * weights.depth + k},
+                                 std::min(kDeep, weights.depth - k), sums);
+        total += sums[0][0];
+      }
+      y[m][n] = static_cast<float>(total) * (weights.scales[n] * x.scales[m]);
+    }
+  }
+}
+
+void IntegerDots(const Weights& weights, int64_t begin, int64_t end, const Activations& x,
+                 int64_t token_begin, int64_t token_end, Rows y) {
+  const int64_t depth = weights.depth;
+  if (depth > kDeep) return DeepIntegerDots(weights, begin, end, x, token_begin, token_end, y);
+#if HWY_TARGET == HWY_AVX3
+  static const bool has_vnni = __builtin_cpu_supports("avx512vnni") != 0;
+  if (has_vnni) {
+    return Dots<VnniProducts>(weights.data, depth, begin, end, x.quantized, depth, token_begin, token_end,
+                              [&](int64_t m, int64_t n, int32_t sum) HWY_ATTR {
+                                const int32_t exact = sum - 128 * weights.sums[n];
+                                y[m][n] = static_cast<float>(exact) * (weights.scales[n] * x.scales[m]);
+                              });
+  }
+#endif
+  Dots<IntegerProducts>(weights.data, depth, begin, end, x.quantized, depth, token_begin, token_end,
+                        [&](int64_t m, int64_t n, int32_t sum) HWY_ATTR {
+                          y[m][n] = static_cast<float>(sum) * (weights.scales[n] * x.scales[m]);
+                        });
+}
+
+void DotRows(const Weights& weights, int64_t begin, int64_t end, const Activations& x, int64_t row_begin,
+             int64_t row_end, Rows y) {
+  switch (weights.type) {
+    case WeightType::f32:
+      return FloatDots<float>(weights, begin, end, x.values, row_begin, row_end, y);
+    case WeightType::bf16:
+      return FloatDots<uint16_t>(weights, begin, end, x.values, row_begin, row_end, y);
+    case WeightType::i8:
+      return IntegerDots(weights, begin, end, x, row_begin, row_end, y);
+  }
+}
+
+}  // namespace mega::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mega::kernels {
+
+MEGA_EXPORT(DotRows);
+
+void dot_rows(const Weights& weights, int64_t begin, int64_t end, const Activations& x, int64_t row_begin,
+              int64_t row_end, Rows y) {
+  MEGA_DISPATCH(DotRows)(weights, begin, end, x, row_begin, row_end, y);
+}
+
+}  // namespace mega::kernels
+#endif

@@ -1,0 +1,59 @@
+// The order in which a product with a weight matrix is computed: tiles of a few rows of weights and a few
+// tokens, whose sums stay in registers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace mega::kernels {
+
+// A single token reads each weight once, so only many rows at a time give independent sums to work on.
+inline constexpr int kLoneTokenRows = 8;
+inline constexpr int kTileRows = 4;
+
+// Tokens that stay in the second-level cache while the weights pass by.
+inline constexpr int64_t kBlockBytes = 1 << 18;
+
+template <int kMost, class Call>
+void with_constant(int64_t count, const Call& call) {
+  if constexpr (kMost > 1)
+    if (count < kMost) return with_constant<kMost - 1>(count, call);
+  call(std::integral_constant<int, kMost>());
+}
+
+// Calls tile(rows, tokens, first, step, m) for tiles of the rows first, first + step, ... and the tokens from
+// m on, with the numbers of rows and tokens as compile-time constants. Together they cover [begin, end) and
+// [token_begin, token_end). Rows may lie beyond `end`, tokens do not.
+//
+// The rows of a tile are far apart, each in a strip of its own: memory is read in as many streams, each of
+// them long. Streams within a page would hide from the CPU's prefetcher that they are some.
+template <int kMostTokens, class Tile>
+void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_end, int64_t token_bytes,
+               const Tile& tile) {
+  const auto for_rows = [&](auto rows, const auto& body) {
+    const int64_t strip = (end - begin + rows - 1) / rows;
+    for (int64_t n = begin; n < begin + strip; ++n) body(n, strip);
+  };
+  if (token_end - token_begin == 1) {
+    const std::integral_constant<int, kLoneTokenRows> rows;
+    return for_rows(rows, [&](int64_t n, int64_t strip) {
+      tile(rows, std::integral_constant<int, 1>(), n, strip, token_begin);
+    });
+  }
+  const int64_t block = std::max<int64_t>(kBlockBytes / (token_bytes + 1) / kMostTokens, 1) * kMostTokens;
+  for (int64_t first = token_begin; first < token_end; first += block) {
+    const int64_t tokens = std::min(block, token_end - first);
+    const int64_t pieces = (tokens + kMostTokens - 1) / kMostTokens;
+    const std::integral_constant<int, kTileRows> rows;
+    for_rows(rows, [&](int64_t n, int64_t strip) {
+      for (int64_t piece = 0; piece < pieces;
+           ++piece) {  // of nearly equal size: 7 tokens are 4 + 3, not 6 + 1
+        const int64_t m = first + tokens * piece / pieces, next = first + tokens * (piece + 1) / pieces;
+        with_constant<kMostTokens>(next - m, [&](auto count) { tile(rows, count, n, strip, m); });
+      }
+    });
+  }
+}
+
+}  // namespace mega::kernels
