@@ -1,4 +1,4 @@
-# The program, the libraries with their headers, and what find_package(Mega) needs.
+# The programs, the libraries with their headers, and what find_package(Mega) needs.
 if(MEGA_FUZZ)
   return()
 endif()
@@ -10,7 +10,7 @@ set_target_properties(mega_base PROPERTIES EXPORT_NAME base)
 set_target_properties(mega_data PROPERTIES EXPORT_NAME data)
 set_target_properties(mega_kernels PROPERTIES EXPORT_NAME kernels)
 set_target_properties(mega_infer PROPERTIES EXPORT_NAME infer)
-install(TARGETS mega_program)
+install(TARGETS mega_program mega_run_program)
 install(TARGETS mega_base mega_data mega_kernels mega_infer mega EXPORT MegaTargets)
 install(EXPORT MegaTargets NAMESPACE Mega:: DESTINATION ${package})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/mega DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
