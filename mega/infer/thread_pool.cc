@@ -30,12 +30,14 @@ void pause() {
 class BusyWait {
  public:
   bool go_on() {
-    for (int i = 0; i < 16; ++i) pause();
-    return std::chrono::steady_clock::now() - start_ < kPatience;
+    pause();
+    // Looking at the clock costs as much as some pauses.
+    return ++pauses_ % 16 != 0 || std::chrono::steady_clock::now() - start_ < kPatience;
   }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  unsigned pauses_ = 0;
 };
 
 }  // namespace
@@ -82,6 +84,7 @@ struct ThreadPool::Shared {
         if (state.compare_exchange_weak(now, now + 1, std::memory_order_acquire)) return now;
       } else if (!wait.go_on()) {
         state.wait(now);
+        wait = BusyWait();  // one who wakes too late for this job is in time for the next
       }
     }
   }
