@@ -9,8 +9,8 @@
 #include "mega/base/progress.h"
 #include "mega/base/table.h"
 #include "mega/base/text.h"
+#include "mega/base/utf8.h"
 #include "mega/config/tokens.h"
-#include "mega/config/utf8.h"
 #include "mega/data/corpus.h"
 #include "mega/ops/runtime.h"
 #include "mega/train/run.h"
@@ -139,7 +139,7 @@ void ScoreCommand::run() {
       if (tokens) printer.print(begin, log_probabilities);
     };
     list.add(text.name, train::evaluate_text(*saved.model, saved.options, text, reading).score);
-    all.add({}, {text.counts.characters, text.counts.bytes, text.counts.unknown});
+    all.add({}, text.counts);
   }
   if (files.size() > 1) list.add("all", all.result());
   // Tokens are for programs to read, which would stumble over a table.

@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "mega/base/error.h"
-#include "mega/base/markup.h"
+#include "mega/base/utf8.h"
 
 namespace mega {
 namespace {

@@ -7,9 +7,6 @@
 
 namespace mega {
 
-// What is not UTF-8 (also overlong forms, surrogates) becomes U+FFFD; all else stays.
-std::string valid_utf8(std::string_view text);
-
 // For element content and quoted attributes: valid UTF-8, & < > " ' as references, and characters that
 // XML does not allow or no one can see (controls other than tab and newline) as U+FFFD.
 std::string escape_markup(std::string_view text);

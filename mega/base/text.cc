@@ -129,6 +129,12 @@ std::string with_thousands(int64_t number) {
   return digits;
 }
 
+std::string hexadecimal(uint64_t number) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
 std::string human_bytes(uint64_t bytes) {
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes);

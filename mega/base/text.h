@@ -25,6 +25,9 @@ std::string nearest(std::string_view name, std::span<const std::string> known);
 // 252237824 -> "252,237,824".
 std::string with_thousands(int64_t number);
 
+// 255 -> "00000000000000ff".
+std::string hexadecimal(uint64_t number);
+
 // 1536 -> "1.5 KiB".
 std::string human_bytes(uint64_t bytes);
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <queue>
 
+#include "mega/base/utf8.h"
 #include "mega/config/piece_encoder.h"
 #include "mega/config/piece_trie.h"
-#include "mega/config/utf8.h"
 
 namespace mega {
 namespace {

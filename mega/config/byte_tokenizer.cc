@@ -1,7 +1,7 @@
 #include "mega/config/byte_tokenizer.h"
 
+#include "mega/base/utf8.h"
 #include "mega/config/tokens.h"
-#include "mega/config/utf8.h"
 
 namespace mega {
 namespace {

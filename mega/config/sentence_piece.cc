@@ -6,10 +6,10 @@
 #include "mega/base/error.h"
 #include "mega/base/file.h"
 #include "mega/base/text.h"
+#include "mega/base/utf8.h"
 #include "mega/config/piece_encoder.h"
 #include "mega/config/sentence_piece_model.h"
 #include "mega/config/tokens.h"
-#include "mega/config/utf8.h"
 
 namespace mega {
 namespace {

@@ -5,11 +5,11 @@
 #include "mega/base/file.h"
 #include "mega/base/temporary_folder.h"
 #include "mega/base/text.h"
+#include "mega/base/utf8.h"
 #include "mega/config/line_sample.h"
 #include "mega/config/sentence_piece.h"
 #include "mega/config/sentence_piece_model.h"
 #include "mega/config/tokens.h"
-#include "mega/config/utf8.h"
 
 namespace mega {
 namespace {

@@ -10,7 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/protobuf.h"
 #include "mega/base/text.h"
-#include "mega/config/utf8.h"
+#include "mega/base/utf8.h"
 
 namespace mega {
 namespace {

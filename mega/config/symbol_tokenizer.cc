@@ -4,10 +4,10 @@
 
 #include "mega/base/error.h"
 #include "mega/base/text.h"
+#include "mega/base/utf8.h"
 #include "mega/config/symbol_counter.h"
 #include "mega/config/symbol_table.h"
 #include "mega/config/tokens.h"
-#include "mega/config/utf8.h"
 
 namespace mega {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -12,6 +11,8 @@
 #include "mega/base/error.h"
 #include "mega/base/progress.h"
 #include "mega/base/random.h"
+#include "mega/base/text.h"
+#include "mega/base/utf8.h"
 #include "mega/config/tokens.h"
 #include "mega/data/cache_folder.h"
 #include "mega/data/text_source.h"
@@ -20,12 +21,6 @@ namespace mega::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string hexadecimal(uint64_t number) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
-  return text;
-}
 
 // Bytes of a range as far as that is known without reading it; 0 if it is not.
 int64_t known_bytes(const TextRange& range) {
@@ -103,7 +98,7 @@ std::shared_ptr<const Tokenizer> learn_tokenizer(const TextSource& text, const L
 // The longest beginning of a line that has at most so many tokens.
 std::string_view beginning(const Tokenizer& tokenizer, std::string_view line, int64_t most) {
   const auto before_character = [&](size_t size) {
-    while (size > 0 && size < line.size() && (static_cast<unsigned char>(line[size]) & 0xC0) == 0x80) --size;
+    while (size > 0 && size < line.size() && continues_character(line[size])) --size;
     return line.substr(0, size);
   };
   std::vector<int32_t> tokens;
@@ -148,7 +143,9 @@ std::shared_ptr<const TokenFile> open_kept(const fs::path& path, uint64_t finger
   if (!fs::exists(path, none)) return nullptr;
   try {
     auto file = std::make_shared<const TokenFile>(TokenFile::open(path));
-    return file->fingerprint() == fingerprint ? file : nullptr;
+    if (file->fingerprint() != fingerprint) return nullptr;
+    file->verify();  // a billion tokens take a second or two
+    return file;
   } catch (const Error&) {  // damaged: made again
     return nullptr;
   }

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "mega/base/error.h"
-#include "mega/base/markup.h"
 #include "mega/base/random.h"
 #include "mega/base/text.h"
+#include "mega/base/utf8.h"
 #include "mega/data/readers.h"
 
 namespace mega::data {
@@ -215,9 +214,7 @@ class Labeller {
 std::string checksum(const std::vector<Record>& records) {
   uint64_t sum = 0;  // a sum does not depend on the order
   for (const Record& record : records) sum += stream_seed(content_hash(record), record.label);
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
-  return text;
+  return hexadecimal(sum);
 }
 
 // A random choice of as many of each split as the options allow.

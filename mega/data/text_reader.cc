@@ -5,16 +5,9 @@
 #include <utility>
 
 #include "mega/base/error.h"
+#include "mega/base/utf8.h"
 
 namespace mega::data {
-namespace {
-
-constexpr size_t kLongestCharacter = 4;  // bytes of UTF-8
-
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-}  // namespace
-
 TextReader::TextReader(TextRange range, size_t longest)
     : range_(std::move(range)), longest_(longest), buffer_(2 * longest, '\0') {
   require(longest > 0, "a text cannot be read in parts of no bytes");

@@ -9,6 +9,7 @@
 #include "mega/base/error.h"
 #include "mega/base/file.h"
 #include "mega/base/random.h"
+#include "mega/base/text.h"
 #include "mega/data/cache_folder.h"
 #include "mega/data/folders.h"
 
@@ -32,9 +33,7 @@ fs::path copy_standard_input(const fs::path& folder) {
   }
   copy.commit();
 
-  char name[64];
-  std::snprintf(name, sizeof name, "standard-input-%016llx.txt", static_cast<unsigned long long>(hash));
-  fs::path kept = folder / name;
+  fs::path kept = folder / ("standard-input-" + hexadecimal(hash) + ".txt");
   std::error_code error;
   if (fs::exists(kept, error)) {  // with tokens that were made from it
     fs::remove(aside, error);

@@ -10,6 +10,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/random.h"
+#include "mega/base/utf8.h"
 #include "mega/config/tokens.h"
 
 namespace mega::data {
@@ -109,9 +110,7 @@ void TokenWriter::write_buffer() {
 
 void TokenWriter::count_text(std::string_view text) {
   counts_.bytes += std::ssize(text);
-  counts_.characters += std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // begins a character
-  });
+  counts_.characters += std::ssize(text) - std::count_if(text.begin(), text.end(), continues_character);
 }
 
 void TokenWriter::finish() {
@@ -161,8 +160,8 @@ TokenFile TokenFile::open(const std::filesystem::path& path) {
   file.bytes_per_token_ = static_cast<int>(head.bytes_per_token);
   file.size_ = static_cast<int64_t>(foot.tokens);
   file.vocabulary_ = static_cast<int64_t>(foot.vocabulary);
-  file.counts_ = {static_cast<int64_t>(foot.lines), static_cast<int64_t>(foot.characters),
-                  static_cast<int64_t>(foot.bytes), static_cast<int64_t>(foot.unknown)};
+  file.counts_ = {static_cast<int64_t>(foot.characters), static_cast<int64_t>(foot.bytes),
+                  static_cast<int64_t>(foot.unknown), static_cast<int64_t>(foot.lines)};
   file.checksum_ = foot.checksum;
   file.fingerprint_ = foot.fingerprint;
   return file;

@@ -14,16 +14,9 @@
 #include <vector>
 
 #include "mega/base/file.h"
+#include "mega/data/text_counts.h"
 
 namespace mega::data {
-
-// Of the text that the tokens came from.
-struct TextCounts {
-  int64_t lines = 0;       // line ends
-  int64_t characters = 0;  // of UTF-8; in what is no UTF-8, bytes that continue no character
-  int64_t bytes = 0;
-  int64_t unknown = 0;  // tokens that stand for what the vocabulary does not have
-};
 
 // Writes a token file that appears whole, by finish(), or not at all.
 class TokenWriter {

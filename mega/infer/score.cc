@@ -29,7 +29,7 @@ Estimate scaled(const Estimate& estimate, double factor) {
 
 }  // namespace
 
-void TextScore::add(std::span<const float> log_probabilities, const TextCounts& counts) {
+void TextScore::add(std::span<const float> log_probabilities, const data::TextCounts& counts) {
   for (const float x : log_probabilities)
     require(x <= kRounding, "a token has the log-probability ", x, ": expected a number that is not above 0");
   for (const float x : log_probabilities) {
@@ -39,9 +39,7 @@ void TextScore::add(std::span<const float> log_probabilities, const TextCounts& 
     close_full_block();
   }
   tokens_ += std::ssize(log_probabilities);
-  counts_.characters += counts.characters;
-  counts_.bytes += counts.bytes;
-  counts_.unknown += counts.unknown;
+  counts_ += counts;
 }
 
 void TextScore::close_full_block() {
@@ -58,9 +56,7 @@ void TextScore::close_full_block() {
 void TextScore::merge(const TextScore& other) {
   nats_ += other.nats_;
   tokens_ += other.tokens_;
-  counts_.characters += other.counts_.characters;
-  counts_.bytes += other.counts_.bytes;
-  counts_.unknown += other.counts_.unknown;
+  counts_ += other.counts_;
 
   if (other.blocks_ > 0) {
     const double difference = other.mean_ - mean_;

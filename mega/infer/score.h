@@ -5,14 +5,9 @@
 #include <optional>
 #include <span>
 
-namespace mega::infer {
+#include "mega/data/text_counts.h"
 
-// What a text has beside its tokens.
-struct TextCounts {
-  int64_t characters = 0;
-  int64_t bytes = 0;
-  int64_t unknown = 0;  // of the tokens, how many are <unk>
-};
+namespace mega::infer {
 
 struct Estimate {
   double value = 0.0;
@@ -21,7 +16,7 @@ struct Estimate {
 
 struct ScoreResult {
   int64_t tokens = 0;
-  TextCounts counts;
+  data::TextCounts counts;
   Estimate nats_per_token;
   Estimate perplexity;
   Estimate bits_per_character;
@@ -37,7 +32,7 @@ class TextScore {
 
   // The tokens that come next in the text, by their natural log-probabilities, and the text they are. Error
   // where a number is none.
-  void add(std::span<const float> log_probabilities, const TextCounts& counts);
+  void add(std::span<const float> log_probabilities, const data::TextCounts& counts);
 
   // Takes another text, or another part of this one, in.
   void merge(const TextScore& other);
@@ -50,7 +45,7 @@ class TextScore {
 
   double nats_ = 0.0;
   int64_t tokens_ = 0;
-  TextCounts counts_;
+  data::TextCounts counts_;
 
   // The block that is not full yet.
   double block_nats_ = 0.0;

@@ -4,38 +4,9 @@
 #include <utility>
 
 #include "mega/base/error.h"
+#include "mega/base/utf8.h"
 
 namespace mega::infer {
-namespace {
-
-// Bytes in the UTF-8 sequence that begins with `lead`; 0 where none does.
-size_t sequence_length(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
-
-// The second byte decides about overlong forms, surrogates and what is beyond U+10FFFF.
-bool can_be_second(unsigned char lead, unsigned char second) {
-  const unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  return second >= least && second <= most;
-}
-
-// Bytes at the end of the text that begin a UTF-8 sequence and do not complete it.
-size_t incomplete_bytes(std::string_view text) {
-  const auto from_end = [&](size_t n) { return static_cast<unsigned char>(text[text.size() - n]); };
-  for (size_t n = 1; n <= std::min<size_t>(3, text.size()); ++n) {
-    const unsigned char byte = from_end(n);
-    const bool continues = (byte & 0xC0) == 0x80;
-    if (continues) continue;
-    const bool possible = n == 1 || can_be_second(byte, from_end(n - 1));
-    return possible && sequence_length(byte) > n ? n : 0;
-  }
-  return 0;
-}
-
-}  // namespace
 
 TextOutput::StopString::StopString(std::string text) : text_(std::move(text)), shorter_(text_.size(), 0) {
   require(!text_.empty(), "a stop string is empty: any text would end before it begins");

@@ -30,7 +30,7 @@ TokenEmbedding::TokenEmbedding(const TokenOptions& options, int64_t width, torch
   const int64_t embedding = options.embedding_width > 0 ? options.embedding_width : width;
   if (!options.cutoffs.empty()) {
     adaptive_ = nn::AdaptiveEmbedding(
-        nn::make_bands(options.cutoffs, options.vocabulary, embedding, options.band_factor), width);
+        make_bands(options.cutoffs, options.vocabulary, embedding, options.band_factor), width);
     decoder.register_module("embed_tokens", adaptive_.ptr());
     return;
   }

@@ -74,51 +74,68 @@ State detach(const State& state) {
   return map_tensors(state, [](const Tensor& x) { return x.detach(); });
 }
 
-ops::NamedTensors to_tensors(const State& state, const std::string& prefix) {
+namespace {
+
+// The tensors of all blocks; numbers go to `number(name, value)`.
+template <class Number>
+ops::NamedTensors tensors_of(const State& state, const std::string& prefix, const Number& number) {
   ops::NamedTensors tensors;
   for (size_t i = 0; i < state.blocks.size(); ++i) {
     visit_block(state.blocks[i], prefix + prefix_of(i), [&](const std::string& name, const auto& value) {
       if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
         if (value.defined()) tensors.emplace_back(name, value);
       } else {
-        tensors.emplace_back(name, torch::full({1}, value, torch::kInt64));
+        number(name, value);
       }
     });
   }
   return tensors;
 }
 
+// A block whose numbers come from `number(name)`.
+template <class Number>
+BlockState read_block(const Safetensors& file, const std::string& prefix, const std::string& where,
+                      const Number& number) {
+  BlockState block;
+  visit_block(block, prefix, [&](const std::string& name, auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
+      if (const TensorView* view = file.find(name)) value = ops::to_tensor(*view);
+    } else {
+      value = number(name);
+    }
+  });
+  check_block(where + prefix, block);
+  return block;
+}
+
+}  // namespace
+
+ops::NamedTensors to_tensors(const State& state, const std::string& prefix) {
+  ops::NamedTensors numbers;
+  ops::NamedTensors tensors = tensors_of(state, prefix, [&](const std::string& name, int64_t value) {
+    numbers.emplace_back(name, torch::full({1}, value, torch::kInt64));
+  });
+  tensors.insert(tensors.end(), numbers.begin(), numbers.end());
+  return tensors;
+}
+
 State from_tensors(const Safetensors& file, const std::string& prefix) {
+  const auto number = [&](const std::string& name) {
+    const Tensor value = ops::to_tensor(file.at(name));
+    require(value.scalar_type() == torch::kInt64 && value.numel() == 1, name, ": a damaged state");
+    return value.item<int64_t>();
+  };
   State state;
-  while (file.find(prefix + prefix_of(state.blocks.size()) + "position") != nullptr) {
-    const std::string name_of_block = prefix + prefix_of(state.blocks.size());
-    BlockState& block = state.blocks.emplace_back();
-    visit_block(block, name_of_block, [&](const std::string& name, auto& value) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
-        if (const TensorView* view = file.find(name)) value = ops::to_tensor(*view);
-      } else {
-        const Tensor number = ops::to_tensor(file.at(name));
-        require(number.scalar_type() == torch::kInt64 && number.numel() == 1, name, ": a damaged state");
-        value = number.item<int64_t>();
-      }
-    });
-    check_block(name_of_block, block);
-  }
+  for (std::string next;
+       next = prefix + prefix_of(state.blocks.size()), file.find(next + "position") != nullptr;)
+    state.blocks.push_back(read_block(file, next, "", number));
   return state;
 }
 
 void save_state(const std::string& path, const State& state) {
-  ops::NamedTensors tensors;
   Metadata metadata = {{"format", kFormat}, {"blocks", std::to_string(state.blocks.size())}};
-  for (size_t i = 0; i < state.blocks.size(); ++i) {
-    visit_block(state.blocks[i], prefix_of(i), [&](const std::string& name, const auto& value) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
-        if (value.defined()) tensors.emplace_back(name, value);
-      } else {
-        metadata[name] = std::to_string(value);
-      }
-    });
-  }
+  const ops::NamedTensors tensors = tensors_of(
+      state, "", [&](const std::string& name, int64_t value) { metadata[name] = std::to_string(value); });
   ops::save_tensors(path, tensors, metadata);
 }
 
@@ -141,17 +158,8 @@ State load_state(const std::string& path) {
   State state;
   const int64_t blocks = number("blocks");
   require(blocks <= 100000, path, ": a state of ", blocks, " blocks");
-  state.blocks.resize(static_cast<size_t>(blocks));
-  for (size_t i = 0; i < state.blocks.size(); ++i) {
-    visit_block(state.blocks[i], prefix_of(i), [&](const std::string& name, auto& value) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
-        if (const TensorView* view = file.find(name)) value = ops::to_tensor(*view);
-      } else {
-        value = number(name);
-      }
-    });
-    check_block(path + ": " + prefix_of(i), state.blocks[i]);
-  }
+  for (size_t i = 0; i < static_cast<size_t>(blocks); ++i)
+    state.blocks.push_back(read_block(file, prefix_of(i), path + ": ", number));
   return state;
 }
 

@@ -1,7 +1,5 @@
 #include "mega/peers/language_transformer.h"
 
-#include "mega/base/error.h"
-#include "mega/ops/check.h"
 #include "mega/ops/dropout.h"
 #include "mega/ops/watch.h"
 #include "mega/peers/alibi.h"
@@ -11,11 +9,7 @@ namespace mega::peers {
 using torch::Tensor;
 
 LanguageTransformerImpl::LanguageTransformerImpl(const TransformerLanguageOptions& options)
-    : options_(options),
-      decoder_(register_module("decoder", std::make_shared<torch::nn::Module>())),
-      embedding_(options, options.width, *decoder_),
-      output_(options, options.width, embedding_, *decoder_),
-      positions_(options.width) {
+    : TokenModel(options, options.width), options_(options), positions_(options.width) {
   TransformerLayerOptions layer(options);
   layer.causal = layer.prenorm = true;
   torch::nn::ModuleList layers;
@@ -23,43 +17,28 @@ LanguageTransformerImpl::LanguageTransformerImpl(const TransformerLanguageOption
     layers_.emplace_back(layer);
     layers->push_back(layers_.back());
   }
-  decoder_->register_module("layers", layers);
+  decoder().register_module("layers", layers);
   reset_layers(*layers);
-  final_norm_ = decoder_->register_module("layer_norm", layer_norm(options.width));
+  final_norm_ = decoder().register_module("layer_norm", layer_norm(options.width));
 }
 
-Tensor LanguageTransformerImpl::features(const Tensor& tokens, const Tensor& mask, nn::State* state) {
-  Tensor x = embedding_.forward(tokens);
-  ops::check_mask("language model", mask, tokens.size(0), tokens.size(1));
-  // The caller's state changes only when all has gone well.
-  nn::State next;
-  if (state != nullptr) {
-    next = *state;
-    require(next.blocks.empty() || next.blocks.size() == layers_.size(), "the state has ", next.blocks.size(),
-            " blocks, the model ", layers_.size());
-    next.blocks.resize(layers_.size());
-  }
+Tensor LanguageTransformerImpl::read(Tensor x, const Tensor& mask, nn::State* state) {
   // Counted, not believed: a table of positions is as long.
-  const int64_t position =
-      state != nullptr && next.blocks[0].attention.keys.defined() ? next.blocks[0].attention.keys.size(1) : 0;
+  const Tensor keys = state == nullptr ? Tensor() : state->blocks[0].attention.keys;
+  const int64_t position = keys.defined() ? keys.size(1) : 0;
   ops::RelativeBias bias;
   if (options_.positions == TransformerPositions::alibi)
-    bias = alibi_bias(options_.heads, position + tokens.size(1), x.options());
+    bias = alibi_bias(options_.heads, position + x.size(1), x.options());
   else
-    x = x + positions_.rows(position, tokens.size(1), x.options());
+    x = x + positions_.rows(position, x.size(1), x.options());
 
-  const auto zero_padding = [&](const Tensor& y) {
-    return mask.defined() ? y.masked_fill(mask.unsqueeze(2), 0) : y;
-  };
-  x = zero_padding(ops::dropout(x, ops::draw_dropout(options_.dropout, is_training())));
+  x = zero_padding(ops::dropout(x, ops::draw_dropout(options_.dropout, is_training())), mask);
   ops::watch("embed_tokens", x);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    x = layers_[i]->forward(x, mask, bias, state == nullptr ? nullptr : &next.blocks[i]);
+    x = layers_[i]->forward(x, mask, bias, state == nullptr ? nullptr : &state->blocks[i]);
     ops::watch("layers." + std::to_string(i), x);
   }
-  x = final_norm_->forward(x);
-  if (state != nullptr) *state = std::move(next);
-  return zero_padding(x);
+  return final_norm_->forward(x);
 }
 
 }  // namespace mega::peers

@@ -31,6 +31,8 @@ LanguageJob::LanguageJob(const Recipe& recipe)
     : Job(recipe),
       corpus_(data::load_corpus(recipe.data, language_input(recipe), tokenizer_to_start_from(recipe))) {
   require(!corpus_.train.empty(), recipe.data.path, ": no text to train on");
+  require(recipe.train.label_smoothing == 0.0,
+          "train.label_smoothing: language models have none, as released; set it to 0");
   // To a multiple of eight, as released: products like it.
   token_options(recipe_.model)->vocabulary = (corpus_.tokenizer->size() + 7) / 8 * 8;
   validate(recipe_);

@@ -1,11 +1,11 @@
 #include "mega/train/language_task.h"
 
-#include <algorithm>
-
 #include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/data/block_source.h"
+#include "mega/models/padding.h"
 #include "mega/peers/factory.h"
+#include "mega/train/evaluation.h"
 #include "mega/train/saved_model.h"
 
 namespace mega::train {
@@ -14,18 +14,6 @@ namespace {
 using torch::Tensor;
 
 constexpr const char* kCarried = "carried.";
-
-Tensor tokens_of(const data::Document& document, torch::Device device) {
-  return torch::from_blob(const_cast<int64_t*>(document.tokens.data()),
-                          {std::ssize(document.lengths), document.length}, torch::kInt64)
-      .clone()
-      .to(device);
-}
-
-// Places of the tokens in a batch that are no padding; undefined when all are.
-Tensor real_places(const Tensor& mask) {
-  return mask.defined() ? mask.logical_not().reshape(-1).nonzero().squeeze(1) : Tensor();
-}
 
 Figure figure(const char* name, const infer::Estimate& estimate) {
   return {name, estimate.value, estimate.uncertainty.value_or(0.0), false};
@@ -86,29 +74,27 @@ std::unique_ptr<data::BatchSource> LanguageTask::make_source() const {
 
 BatchLoss LanguageTask::loss(int64_t number) {
   const Drawn& drawn = this->drawn(number);
-  const data::Document &source = drawn.batch.documents[0], &target = drawn.batch.documents[1];
-  const Tensor tokens = tokens_of(source, device_), targets = tokens_of(target, device_).reshape(-1);
-  Tensor mask;
-  if (std::ranges::any_of(source.lengths, [&](int64_t length) { return length < source.length; }))
-    mask = torch::arange(source.length).unsqueeze(0) >= torch::tensor(source.lengths).unsqueeze(1);
-  if (mask.defined()) mask = mask.to(device_);
-
+  const std::vector<models::Sequences> documents = to_sequences(drawn.batch, device_);
+  const Tensor mask = models::Padding(documents[0], /*channels=*/1).mask();
   Tensor features;
   if (recipe_.train.blocks.carry) {
     if (drawn.begins_epoch) carried_ = {};
     nn::State state = carried_;
-    features = model_->features(tokens, mask, &state);
+    features = model_->features(documents[0].values, mask, &state);
     carried_ = nn::detach(state);
   } else {
-    features = model_->features(tokens, mask);
+    features = model_->features(documents[0].values, mask);
   }
-  features = features.reshape({-1, features.size(2)});
+  features = features.flatten(0, 1);
+  Tensor targets = documents[1].values.flatten();
+  if (mask.defined()) {
+    const Tensor real = mask.flatten().logical_not().nonzero().squeeze(1);
+    features = features.index_select(0, real);
+    targets = targets.index_select(0, real);
+  }
   BatchLoss result;
   result.positions = drawn.batch.positions;
-  const Tensor places = real_places(mask);
-  result.sum = places.defined()
-                   ? model_->losses(features.index_select(0, places), targets.index_select(0, places)).sum()
-                   : model_->losses(features, targets).sum();
+  result.sum = model_->losses(features, targets).sum();
   return result;
 }
 

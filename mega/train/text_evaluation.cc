@@ -90,7 +90,8 @@ struct Reader {
   }
 
   // Segments of equal length side by side, in pieces of whole chunks.
-  void read_segments(Rows& rows, int64_t length, int64_t chunk) {
+  void read_segments(std::vector<int64_t> begins, int64_t length, int64_t chunk) {
+    Rows rows(text, std::move(begins), reading);
     const int64_t unit = chunk > 0 ? chunk : 1024;
     const int64_t piece = unit * std::max<int64_t>(1, reading.positions / (unit * rows.count()));
     nn::State state;
@@ -112,25 +113,13 @@ struct Reader {
     // As many side by side as make one chunk of each a batch.
     const int64_t side =
         std::max<int64_t>(1, reading.positions / std::min(length, chunk > 0 ? chunk : length));
-    std::vector<int64_t> begins;
-    for (int64_t begin = 0; begin < total; begin += length) {
-      const int64_t left = total - begin;
-      if (left < length) {  // the last is shorter and goes alone
-        Rows last(text, {begin}, reading);
-        if (!begins.empty()) {
-          Rows rows(text, std::move(begins), reading);
-          read_segments(rows, length, chunk);
-          begins.clear();
-        }
-        read_segments(last, left, chunk);
-        return;
-      }
-      begins.push_back(begin);
-      if (std::ssize(begins) == side || left == length) {
-        Rows rows(text, std::exchange(begins, {}), reading);
-        read_segments(rows, length, chunk);
-      }
+    const int64_t whole = total / length, rest = total % length;
+    for (int64_t first = 0; first < whole; first += side) {
+      std::vector<int64_t> begins;
+      for (int64_t i = first; i < std::min(whole, first + side); ++i) begins.push_back(i * length);
+      read_segments(std::move(begins), length, chunk);
     }
+    if (rest > 0) read_segments({whole * length}, rest, chunk);  // the last is shorter and goes alone
   }
 
   // The first window whole, then windows of which the last `stride` tokens are new.
@@ -172,7 +161,7 @@ TextEvaluation evaluate_text(models::TokenModel& model, const ModelOptions& opti
   } else {
     reader.read_in_chunks(std::get<LanguageModelOptions>(options.model).block.chunk);
   }
-  reader.score.add({}, {text.counts.characters, text.counts.bytes, text.counts.unknown});
+  reader.score.add({}, text.counts);
   TextEvaluation evaluation;
   evaluation.score = reader.score.result();
   evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -109,6 +109,8 @@ echo "xylophones everywhere" >"$work/unknown.txt"
 expect 0 "66.67 % of the tokens are unknown" eval "$work/words" --data "$work/unknown.txt"
 printf 'a' >"$work/short.txt"
 expect 0 "bits per byte" eval "$work/bytes" --data "$work/short.txt" --context 1000
+expect 1 "label_smoothing" train bytes-small "${mega_tiny[@]}" --set train.label_smoothing=0.1 --data "$work/two.txt" \
+  --out "$work/smooth"
 expect 0 "model.safetensors" train bytes-small "${mega_tiny[@]}" --set train.updates=5 --data "$work/two.txt" \
   --out "$work/short" --set data.valid_share=0 --set data.test_share=0
 expect 1 "no test text" eval "$work/short"

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "mega/base/utf8.h"
 #include "mega/config/symbol_counter.h"
 #include "mega/config/tokens.h"
-#include "mega/config/utf8.h"
 #include "tests/base/helpers.h"
 
 namespace mega {

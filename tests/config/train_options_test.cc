@@ -53,6 +53,9 @@ TEST(TrainOptions, FieldsFitEachOther) {
   options = {};
   options.beta2 = 1;
   EXPECT_PRED2(contains, error_of([&] { validate(options); }), "below 1");
+  options = {};
+  options.blocks.least = options.blocks.most + 1;
+  EXPECT_PRED2(contains, error_of([&] { validate(options); }), "blocks.least");
 }
 
 TEST(TrainOptions, PeriodsAreNamed) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/base/markup.h"
+#include "mega/base/utf8.h"
 #include "mega/base/text.h"
 #include "tests/base/helpers.h"
 

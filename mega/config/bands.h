@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace mega::nn {
+namespace mega {
 
 struct Band {
   int64_t begin = 0, end = 0;  // tokens
@@ -27,4 +27,4 @@ inline std::vector<Band> make_bands(const std::vector<int64_t>& cutoffs, int64_t
   return bands;
 }
 
-}  // namespace mega::nn
+}  // namespace mega

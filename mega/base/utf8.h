@@ -1,0 +1,35 @@
+// Where the characters of a text begin and end, whatever its bytes are.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace mega {
+
+// What stands for bytes that are no UTF-8: U+FFFD, the replacement character.
+inline constexpr std::string_view kReplacement = "\uFFFD";
+
+inline constexpr size_t kLongestCharacter = 4;  // bytes
+
+struct Character {
+  size_t length;  // in bytes, at least 1
+  char32_t point;
+  bool valid;  // false: half a character, a longer form than needed, a surrogate, beyond U+10FFFF
+};
+
+// The text must not be empty.
+Character first_character(std::string_view text);
+
+// Bytes of the character that the text begins with; 0 where that is none, or at the end of the text.
+size_t utf8_length(std::string_view text);
+
+inline bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// Bytes at the end of the text that begin a character and do not complete it.
+size_t incomplete_bytes(std::string_view text);
+
+// The text with a replacement character for everything that is no UTF-8.
+std::string valid_utf8(std::string_view text);
+
+}  // namespace mega

@@ -1,0 +1,47 @@
+#include "mega/base/utf8.h"
+
+#include <gtest/gtest.h>
+
+namespace mega {
+namespace {
+
+using namespace std::literals;
+
+TEST(Utf8, KeepsWhatIsValidAndReplacesTheRest) {
+  for (const std::string_view text :
+       {""sv, "plain"sv, "Größe 訓練 🙂"sv, "\xF4\x8F\xBF\xBF"sv, "\0\x1b"sv})
+    EXPECT_EQ(valid_utf8(text), text);
+  EXPECT_EQ(valid_utf8("a\xFFz"), "a\uFFFDz");
+  EXPECT_EQ(valid_utf8("\xC3"), "\uFFFD") << "cut in the middle";
+  EXPECT_EQ(valid_utf8("\xE8\xA8z"), "\uFFFDz");
+  EXPECT_EQ(valid_utf8("\xC0\xAF"), "\uFFFD\uFFFD") << "overlong";
+  EXPECT_EQ(valid_utf8("\xE0\x80\xAF"), "\uFFFD") << "overlong";
+  EXPECT_EQ(valid_utf8("\xED\xA0\x80"), "\uFFFD") << "a surrogate";
+  EXPECT_EQ(valid_utf8("\xF4\x90\x80\x80"), "\uFFFD") << "beyond Unicode";
+  EXPECT_EQ(valid_utf8("\x80z"), "\uFFFDz");
+}
+
+TEST(Utf8, TellsHowLongACharacterIs) {
+  EXPECT_EQ(utf8_length(""), 0u);
+  EXPECT_EQ(utf8_length("az"), 1u);
+  EXPECT_EQ(utf8_length("ßz"), 2u);
+  EXPECT_EQ(utf8_length("訓z"), 3u);
+  EXPECT_EQ(utf8_length("🙂z"), 4u);
+  for (const std::string_view none : {"\x80"sv, "\xC3"sv, "\xC0\xAF"sv, "\xE0\x80\xAF"sv, "\xED\xA0\x80"sv,
+                                      "\xF4\x90\x80\x80"sv, "\xF5\x80\x80\x80"sv, "\xF0\x9F\x99"sv})
+    EXPECT_EQ(utf8_length(none), 0u);
+}
+
+TEST(Utf8, FindsACharacterThatIsNotCompleteYet) {
+  const std::string_view smile = "🙂";
+  for (size_t bytes = 1; bytes < smile.size(); ++bytes)
+    EXPECT_EQ(incomplete_bytes("a" + std::string(smile.substr(0, bytes))), bytes);
+  EXPECT_EQ(incomplete_bytes(smile), 0u);
+  EXPECT_EQ(incomplete_bytes(""), 0u);
+  EXPECT_EQ(incomplete_bytes("a\x80"), 0u) << "continues nothing";
+  EXPECT_EQ(incomplete_bytes("\xE0\x80"), 0u) << "can never be one";
+  EXPECT_EQ(incomplete_bytes("\xFF"), 0u);
+}
+
+}  // namespace
+}  // namespace mega
