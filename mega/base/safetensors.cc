@@ -179,9 +179,12 @@ Safetensors Safetensors::parse(std::span<const std::byte> bytes, const std::stri
   require(header_size <= bytes.size() && header_size <= kLongestHeader, where,
           ": not a safetensors file: its first 8 bytes ask for a header of ", header_size, " bytes, and ",
           bytes.size(), " follow (at most ", kLongestHeader, " are read)");
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  const nlohmann::json header = parse_json({text, header_size}, where + ": header", {.depth = 4});
-  require(header.is_object(), where, ": header: expected an object");
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), header_size);
+  const nlohmann::json header = parse_json(text, where + ": header", {.depth = 4});
+  // Not any white space: no byte of a header can change unnoticed.
+  require(header.is_object() && text.starts_with('{') &&
+              text.substr(text.rfind('}') + 1).find_first_not_of(' ') == text.npos,
+          where, ": header: expected an object, and nothing but blanks after it");
   const std::span<const std::byte> data = bytes.subspan(header_size);
 
   Safetensors result;

@@ -32,6 +32,8 @@ class KeyValueCache {
   void clear();
 
   int64_t size() const { return size_; }
+  int64_t shared() const { return shared_; }
+  int64_t values() const { return values_; }
   int64_t pages() const { return static_cast<int64_t>(pages_.size()); }
   kernels::KeyValuePage page(int64_t index) const;
 

@@ -1,10 +1,16 @@
-// The state of a session as a file.
+// The state of a session as a file (mega/config/state_file.h).
+//
+// Numbers: `blocks`, `cache_bits` (32, or 16 for bf16; absent: 32) and `blocks.I.position`. Tensors, as
+// mega/nn/state.h has them for one text: `blocks.I.ema` (1, D, N), `blocks.I.keys` (1, O, Z) and
+// `blocks.I.values` (1, O, V) of the O positions of the open chunk, and `features` (D) of the last token.
+// What is empty is left out.
 #pragma once
 
 #include <filesystem>
 #include <span>
 #include <vector>
 
+#include "mega/config/state_file.h"
 #include "mega/infer/language_model.h"
 #include "mega/infer/state.h"
 
@@ -12,7 +18,7 @@ namespace mega::infer {
 
 struct SavedSession {
   State state;
-  std::vector<float> features;  // (D) of the last token; empty where nothing was read
+  std::vector<float> features;  // (D) of the last token; empty where nothing was read, or libtorch wrote it
 };
 
 // Written whole or not at all.
@@ -21,5 +27,6 @@ void write_session(const std::filesystem::path& path, const LanguageModel& model
 
 // Error where the file is damaged, of another version or of another model.
 SavedSession read_session(const std::filesystem::path& path, const LanguageModel& model);
+SavedSession read_session(const StateFile& file, const LanguageModel& model);
 
 }  // namespace mega::infer

@@ -1,6 +1,7 @@
 #include "mega/nn/state.h"
 
 #include "mega/base/error.h"
+#include "mega/config/state_file.h"
 #include "mega/ops/tensor_file.h"
 
 namespace mega::nn {
@@ -8,7 +9,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr const char* kFormat = "mega-state-1";
+constexpr const char* kBlocks = "blocks";
 
 // Calls visit(name, tensor) for every tensor of a state and visit(name, number) for every number.
 template <class Block, class Visit>
@@ -132,34 +133,20 @@ State from_tensors(const Safetensors& file, const std::string& prefix) {
   return state;
 }
 
-void save_state(const std::string& path, const State& state) {
-  Metadata metadata = {{"format", kFormat}, {"blocks", std::to_string(state.blocks.size())}};
-  const ops::NamedTensors tensors = tensors_of(
-      state, "", [&](const std::string& name, int64_t value) { metadata[name] = std::to_string(value); });
-  ops::save_tensors(path, tensors, metadata);
+void save_state(const std::string& path, const State& state, std::optional<uint64_t> fingerprint) {
+  std::map<std::string, int64_t> numbers = {{kBlocks, static_cast<int64_t>(state.blocks.size())}};
+  const ops::TensorViews tensors(
+      tensors_of(state, "", [&](const std::string& name, int64_t value) { numbers[name] = value; }));
+  write_state_file(path, fingerprint, numbers, tensors.views());
 }
 
 State load_state(const std::string& path) {
-  const Safetensors file = Safetensors::open(path);
-  const auto text = [&](const std::string& key) {
-    const auto found = file.metadata().find(key);
-    require(found != file.metadata().end(), path, ": not a state file: it has no `", key, "`");
-    return found->second;
-  };
-  const auto number = [&](const std::string& key) {
-    const std::string digits = text(key);
-    require(
-        !digits.empty() && digits.size() < 18 && digits.find_first_not_of("0123456789") == std::string::npos,
-        path, ": `", key, "` should be a number, it is \"", digits, "\"");
-    return std::stoll(digits);
-  };
-  require(text("format") == kFormat, path, ": a state of format \"", text("format"),
-          "\", this version reads \"", kFormat, "\"");
+  const StateFile file = StateFile::open(path);
   State state;
-  const int64_t blocks = number("blocks");
-  require(blocks <= 100000, path, ": a state of ", blocks, " blocks");
-  for (size_t i = 0; i < static_cast<size_t>(blocks); ++i)
-    state.blocks.push_back(read_block(file, prefix_of(i), path + ": ", number));
+  const int64_t blocks = file.number(kBlocks);
+  for (int64_t i = 0; i < blocks; ++i)
+    state.blocks.push_back(read_block(file.tensors, prefix_of(static_cast<size_t>(i)), path + ": ",
+                                      [&](const std::string& name) { return file.number(name); }));
   return state;
 }
 

@@ -4,6 +4,8 @@
 // copy goes its own way, and it can be reordered for beams, saved and loaded.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +49,9 @@ State detach(const State& state);
 ops::NamedTensors to_tensors(const State& state, const std::string& prefix);
 State from_tensors(const Safetensors& file, const std::string& prefix);
 
-// One safetensors file, written at once or not at all.
-void save_state(const std::string& path, const State& state);
+// One file (mega/config/state_file.h), written whole or not at all. With the fingerprint of the model
+// (mega/infer/fingerprint.h) the engine can go on from it, where it is the state of one text.
+void save_state(const std::string& path, const State& state, std::optional<uint64_t> fingerprint = {});
 State load_state(const std::string& path);
 
 }  // namespace mega::nn

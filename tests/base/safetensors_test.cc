@@ -74,6 +74,12 @@ TEST(Safetensors, StaysMappedAsLongAsACopyLives) {
   EXPECT_EQ(std::memcmp(copy.at("a").data.data(), values.data(), 4), 0);
 }
 
+TEST(Safetensors, OnlyBlanksFollowTheHeader) {
+  EXPECT_NO_THROW(parse(file_bytes("{}   ", 0)));
+  EXPECT_PRED2(contains, header_error("{} \n"), "nothing but blanks after it");
+  EXPECT_PRED2(contains, header_error(" {}"), "expected an object");
+}
+
 TEST(Safetensors, EmptyFilesAreFiles) {
   const ScratchFolder folder;
   write_safetensors(folder / "file", {}, {});
