@@ -125,7 +125,6 @@ std::vector<QualityReport> QuantizeCommand::measure_language(const fs::path& bef
 
 std::vector<QualityReport> QuantizeCommand::measure_classifier(const fs::path& before,
                                                                const fs::path& after) const {
-  require(texts.empty(), "--text is for language models; --data names labelled examples for a classifier");
   const auto first = infer::Classifier::open(before), second = infer::Classifier::open(after);
   const Signature& signature = first->signature();
   if (!has_data(signature)) return {};
@@ -163,6 +162,8 @@ void QuantizeCommand::run() {
               std::holds_alternative<MatcherOptions>(options.model),
           model, ": a model of kind ", std::visit([](const auto& kind) { return kind.kind; }, options.model),
           ", which the engine does not run: only Mega models are quantised");
+  require(language || texts.empty(),
+          "--text is for language models; --data names labelled examples for a classifier");
   infer::quantize(before, after, type == "int8" ? kernels::WeightType::i8 : kernels::WeightType::bf16);
   const uintmax_t bytes_before = fs::file_size(before), bytes_after = fs::file_size(after);
   if (!json)
