@@ -2,6 +2,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/text.h"
+#include "mega/infer/weight_file.h"
 #include "mega/peers/factory.h"
 
 namespace mega::train {
@@ -58,6 +59,19 @@ void set_chunk(ModelOptions& options, int64_t chunk) {
           "position = simple has a bias for each place of a chunk of ", mega->block.chunk,
           " and no other; rotary positions take any chunk");
   mega->block.chunk = chunk;
+}
+
+// The numbers of a weight; of one that `mega quantize` made I8, those that it stands for. Undefined where the
+// file has none of this shape.
+torch::Tensor find_weight(const Safetensors& file, const std::string& name, torch::IntArrayRef shape) {
+  const TensorView* view = file.find(name);
+  if (view == nullptr || view->shape != shape.vec()) return {};
+  const torch::Tensor weight = ops::to_tensor(*view);
+  if (view->dtype != DType::I8) return weight;
+  const TensorView& scales = file.at(infer::scale_name(name));
+  require(shape.size() == 2 && scales.dtype == DType::F32 && scales.shape == std::vector<int64_t>{shape[0]},
+          scales.name, ": expected a scale of F32 for each row of a matrix");
+  return weight * ops::to_tensor(scales).unsqueeze(1);
 }
 
 }  // namespace
@@ -129,12 +143,11 @@ std::vector<std::string> load_matching_weights(torch::nn::Module& model, const S
   const torch::NoGradGuard guard;
   std::vector<std::string> missing;
   for (auto& [name, weight] : weights_of(model)) {
-    const TensorView* view = file.find(name);
-    if (view == nullptr || view->shape != weight.sizes().vec()) {
+    const torch::Tensor found = find_weight(file, name, weight.sizes());
+    if (found.defined())
+      torch::Tensor(weight).copy_(found);
+    else
       missing.push_back(name);
-      continue;
-    }
-    torch::Tensor(weight).copy_(ops::to_tensor(*view));
   }
   return missing;
 }

@@ -4,6 +4,7 @@
 
 #include "mega/base/options_io.h"
 #include "mega/config/tokens.h"
+#include "mega/infer/quantize.h"
 #include "mega/peers/factory.h"
 #include "tests/train/helpers.h"
 
@@ -88,6 +89,41 @@ TEST(SavedModel, WeightsOfAnotherShapeOrNameAreAnError) {
   shape.weights.front().second = torch::zeros({3, 3});
   shape.weights.emplace_back("filling", torch::zeros({100000}));
   EXPECT_PRED2(contains, shape.error(), "another shape: " + shape.weights.front().first);
+}
+
+TEST(SavedModel, OfLowPrecisionComesBackNearly) {
+  const ScratchFolder folder;
+  const Parts parts;
+  save_model(folder / "model.safetensors", parts.options, parts.signature, parts.weights);
+  for (const auto type : {kernels::WeightType::i8, kernels::WeightType::bf16}) {
+    infer::quantize(folder / "model.safetensors", folder / "small.safetensors", type);
+    const SavedModel saved = load_model(folder / "small.safetensors");
+    EXPECT_EQ(saved.signature.classes, parts.signature.classes);
+    const ops::NamedTensors weights = weights_of(*saved.model);
+    bool changed = false;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const Tensor& before = parts.weights[i].second;
+      const Tensor difference = (weights[i].second - before).abs();
+      EXPECT_LE(difference.max().item<float>(), before.abs().max().item<float>() / 250) << weights[i].first;
+      changed = changed || difference.max().item<float>() > 0;
+    }
+    EXPECT_TRUE(changed);
+  }
+}
+
+TEST(SavedModel, WholeNumbersWithoutTheirScalesAreRefused) {
+  const Parts good;
+  for (size_t i = 0; i < good.weights.size(); ++i) {
+    const auto& [name, weight] = good.weights[i];
+    if (!name.ends_with("v_proj.weight")) continue;
+    Parts parts;
+    parts.weights[i].second = weight.detach().to(torch::kInt8);
+    EXPECT_PRED2(contains, parts.error(), name + "_scale");
+    parts.weights.emplace_back(name + "_scale", torch::ones({weight.size(0) + 1}));
+    EXPECT_PRED2(contains, parts.error(), "a scale of F32 for each row");
+    return;
+  }
+  FAIL() << "no such weight";
 }
 
 // A few bytes of options must not ask for all memory.

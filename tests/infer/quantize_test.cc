@@ -1,0 +1,193 @@
+#include "mega/infer/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "mega/base/file.h"
+#include "mega/infer/classifier.h"
+#include "mega/infer/session.h"
+#include "mega/infer/weight_file.h"
+#include "tests/base/helpers.h"
+#include "tests/infer/tiny_model.h"
+
+namespace mega::infer {
+namespace {
+
+using kernels::WeightType;
+using testing::contains;
+using testing::error_of;
+using testing::ScratchFolder;
+
+// A model file whose tensors are given.
+class Quantize : public ::testing::Test {
+ protected:
+  void write(const std::map<std::string, std::pair<std::vector<int64_t>, std::vector<float>>>& tensors,
+             const ModelOptions& options = {}, const Metadata& metadata = {}) {
+    std::vector<TensorView> views;
+    for (const auto& [name, tensor] : tensors)
+      views.push_back({name, DType::F32, tensor.first, std::as_bytes(std::span(tensor.second))});
+    write_model_file(from_, options, views, metadata);
+  }
+  Safetensors quantized(WeightType type) {
+    quantize(from_, to_, type);
+    return Safetensors::open(to_);
+  }
+  template <class T>
+  static std::vector<T> numbers(const TensorView& tensor) {
+    std::vector<T> values(tensor.data.size() / sizeof(T));
+    std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+    return values;
+  }
+
+  ScratchFolder folder_;
+  std::filesystem::path from_ = folder_ / "model.safetensors", to_ = folder_ / "small.safetensors";
+};
+
+TEST_F(Quantize, EachRowHasItsScale) {
+  write({{"a.weight", {{3, 4}, {127, -63.4f, 0.6f, 0.4f, 0, 0, 0, 0, -1, 0.5f, 0.25f, 0.001f}}}});
+  const Safetensors file = quantized(WeightType::i8);
+  EXPECT_EQ(file.at("a.weight").dtype, DType::I8);
+  EXPECT_EQ(file.at("a.weight").shape, (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(numbers<int8_t>(file.at("a.weight")),
+            (std::vector<int8_t>{127, -63, 1, 0, 0, 0, 0, 0, -127, 64, 32, 0}));
+  EXPECT_EQ(file.at(scale_name("a.weight")).shape, std::vector<int64_t>{3});
+  EXPECT_EQ(numbers<float>(file.at(scale_name("a.weight"))), (std::vector<float>{1, 0, 1.0f / 127}));
+}
+
+TEST_F(Quantize, TheSmallestAndLargestNumbersGoThrough) {
+  const float least = std::numeric_limits<float>::denorm_min(), most = std::numeric_limits<float>::max();
+  write({{"a.weight", {{3, 2}, {least, -least, 100 * least, -50 * least, most, -most}}}});
+  const Safetensors file = quantized(WeightType::i8);
+  const auto values = numbers<int8_t>(file.at("a.weight"));
+  const auto scales = numbers<float>(file.at(scale_name("a.weight")));
+  EXPECT_EQ(scales[0], 0.0f);  // the scale of such a row would be no number
+  EXPECT_EQ(values[0], 0);
+  EXPECT_LE(std::abs(values[2]), 127);
+  EXPECT_EQ(values[4], 127);
+  EXPECT_EQ(values[5], -127);
+  EXPECT_TRUE(std::isfinite(scales[2] * 127));
+}
+
+TEST_F(Quantize, Bf16RoundsToTheNearestEven) {
+  // 1 + 2^-8 lies between 1 and 1 + 2^-7, 1 + 3 * 2^-8 between 1 + 2^-7 and 1 + 2^-6.
+  write({{"a.weight", {{1, 4}, {1.00390625f, 1.01171875f, -1.005f, 0.0f}}}});
+  const Safetensors file = quantized(WeightType::bf16);
+  EXPECT_EQ(file.at("a.weight").dtype, DType::BF16);
+  EXPECT_EQ(numbers<uint16_t>(file.at("a.weight")), (std::vector<uint16_t>{0x3f80, 0x3f82, 0xbf81, 0}));
+  EXPECT_EQ(file.find(scale_name("a.weight")), nullptr);
+}
+
+TEST_F(Quantize, OnlyMatricesChange) {
+  ClassifierOptions options;
+  options.input = InputKind::samples;
+  write({{"a.weight", {{1, 2}, {1, 2}}},
+         {"a.bias", {{2}, {1, 2}}},
+         {"norm.weight", {{2}, {1, 2}}},
+         {"gamma", {{1, 2}, {1, 2}}},
+         {"kernel.weight", {{1, 2, 1}, {1, 2}}},
+         {"encoder.encoder.embed_tokens.weight", {{1, 2}, {1, 2}}}},
+        {options}, {{kDataChecksum, "abc"}, {"classes", "[]"}});
+  const Safetensors before = Safetensors::open(from_);
+  for (const WeightType type : {WeightType::i8, WeightType::bf16}) {
+    const Safetensors after = quantized(type);
+    for (const TensorView& tensor : before.tensors()) {
+      const bool same = after.at(tensor.name).dtype == DType::F32 &&
+                        numbers<float>(after.at(tensor.name)) == numbers<float>(tensor);
+      EXPECT_EQ(same, tensor.name != "a.weight") << tensor.name;
+    }
+    Metadata expected = before.metadata();
+    expected[kQuantized] = quantized_name(type);
+    EXPECT_EQ(after.metadata(), expected);
+  }
+  // The embedding of tokens has another name, but its rows would be those of tokens.
+  options.input = InputKind::tokens;
+  write({{"encoder.encoder.embed_tokens.weight", {{1, 2}, {1, 2}}}}, {options});
+  EXPECT_EQ(quantized(WeightType::i8).tensors().front().dtype, DType::F32);  // the scale
+  EXPECT_EQ(quantized(WeightType::i8).at("encoder.encoder.embed_tokens.weight").dtype, DType::I8);
+}
+
+TEST_F(Quantize, RefusesWhatItCannotDo) {
+  write({{"a.weight", {{1, 2}, {1, 2}}}});
+  EXPECT_PRED2(contains, error_of([&] { quantize(from_, to_, WeightType::f32); }), "int8 or bf16");
+  EXPECT_PRED2(contains, error_of([&] { quantize(from_, from_, WeightType::i8); }), "another name");
+  EXPECT_PRED2(contains, error_of([&] { quantize(folder_ / "none", to_, WeightType::i8); }), "none");
+  quantize(from_, to_, WeightType::i8);
+  EXPECT_PRED2(contains, error_of([&] { quantize(to_, folder_ / "again", WeightType::bf16); }),
+               "is of int8 already");
+
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")})
+    for (const WeightType type : {WeightType::i8, WeightType::bf16}) {
+      write({{"a.weight", {{1, 2}, {1, bad}}}});
+      const std::string error = error_of([&] { quantize(from_, folder_ / "bad", type); });
+      EXPECT_PRED2(contains, error, "model.safetensors: a.weight");
+      EXPECT_PRED2(contains, error, "no number");
+    }
+  const std::vector<uint16_t> halves(2);
+  write_model_file(from_, {}, {{"a.weight", DType::BF16, {1, 2}, std::as_bytes(std::span(halves))}});
+  EXPECT_PRED2(contains, error_of([&] { quantize(from_, folder_ / "bad", WeightType::i8); }), "expected F32");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "bad"));
+}
+
+// Logits after each of some tokens.
+std::vector<float> logits_of(const std::filesystem::path& path, const std::vector<int32_t>& tokens) {
+  Session session(LanguageModel::open(path), std::make_shared<ThreadPool>(1));
+  std::vector<float> all;
+  for (const int32_t token : tokens) {
+    session.feed({&token, 1});
+    all.insert(all.end(), session.logits().begin(), session.logits().end());
+  }
+  return all;
+}
+
+// Root of the mean square of a difference, as a share of that of the numbers themselves.
+double relative_error(const std::vector<float>& expected, const std::vector<float>& actual) {
+  double difference = 0.0, size = 0.0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    difference += std::pow(static_cast<double>(actual[i] - expected[i]), 2);
+    size += std::pow(static_cast<double>(expected[i]), 2);
+  }
+  return std::sqrt(difference / size);
+}
+
+TEST_F(Quantize, ALanguageModelSaysNearlyTheSame) {
+  std::vector<int32_t> tokens;
+  for (int32_t i = 0; i < 40; ++i) tokens.push_back((i * 37 + 11) % 256);
+  LanguageModelOptions bands = testing::tiny_language_model();
+  bands.cutoffs = {20, 100};
+  bands.band_factor = 2;
+  for (const LanguageModelOptions& options : {testing::tiny_language_model(), bands}) {
+    const Signature signature = testing::byte_signature();
+    testing::write_random_model(from_, {options}, 1, &signature);
+    const std::vector<float> expected = logits_of(from_, tokens);
+    quantize(from_, to_, WeightType::i8);
+    EXPECT_LT(relative_error(expected, logits_of(to_, tokens)), 0.05);
+    EXPECT_GT(relative_error(expected, logits_of(to_, tokens)), 0.0);
+    quantize(from_, to_, WeightType::bf16);
+    EXPECT_LT(relative_error(expected, logits_of(to_, tokens)), 0.02);
+    EXPECT_EQ(LanguageModel::open(to_)->tokenizer().size(), LanguageModel::open(from_)->tokenizer().size());
+  }
+}
+
+TEST_F(Quantize, AClassifierOfNumbersSaysNearlyTheSame) {
+  ClassifierOptions options = testing::tiny_classifier();
+  options.input = InputKind::series;
+  options.channels = 3;
+  testing::write_random_model(from_, {options});
+  std::vector<float> values;
+  for (int i = 0; i < 3 * 50; ++i) values.push_back(std::sin(static_cast<float>(i)));
+  const SequenceView series{{}, values, 50};
+  ThreadPool pool(1);
+  Workspace work;
+  const auto expected = Classifier::open(from_)->outputs({&series, 1}, {pool, work});
+  for (const WeightType type : {WeightType::i8, WeightType::bf16}) {
+    quantize(from_, to_, type);
+    EXPECT_LT(relative_error(expected, Classifier::open(to_)->outputs({&series, 1}, {pool, work})), 0.05);
+  }
+}
+
+}  // namespace
+}  // namespace mega::infer
