@@ -28,5 +28,6 @@ install(FILES
 # The prefix as a way from the file itself: an installation may be moved.
 set(package_config ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH way_to_prefix /${package_config} /)
+string(REGEX REPLACE "/$" "" way_to_prefix ${way_to_prefix})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/mega_engine.pc.in ${PROJECT_BINARY_DIR}/mega_engine.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mega_engine.pc DESTINATION ${package_config})
