@@ -146,12 +146,14 @@ void add_generate(CLI::App& app, const PeerModels* peers) {
   sub->add_option("--save-state", command->save_state,
                   "keep what the model knows of the text in this file, to go on with later")
       ->excludes(prompts);
-  const std::map<std::string, infer::CacheType> caches = {{"f32", infer::CacheType::f32},
-                                                          {"bf16", infer::CacheType::bf16}};
-  sub->add_option("--cache", command->session.cache,
-                  "how keys and values of the open chunk are kept: f32, or bf16 in half the memory, faster "
-                  "late in a long chunk, with three digits")
-      ->transform(CLI::CheckedTransformer(caches))
+  const auto set_cache = [command](const std::string& name) {
+    command->session.cache = name == "bf16" ? infer::CacheType::bf16 : infer::CacheType::f32;
+  };
+  sub->add_option_function<std::string>(
+         "--cache", set_cache,
+         "how keys and values of the open chunk are kept; bf16 halves them, which is faster late in a long "
+         "chunk, and keeps three digits")
+      ->check(CLI::IsMember({"f32", "bf16"}))
       ->default_str("f32")
       ->excludes(load);
   sub->add_flag("--json", command->json,
