@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "bench/benchmarks.h"
+#include "bench/decode.h"
 #include "cli/commands.h"
 #include "mega/base/file.h"
 #include "mega/kernels/instruction_set.h"
@@ -23,14 +24,27 @@ struct BenchCommand {
     }
     std::fprintf(stderr, "%d threads, %s, libtorch %s, %s\n", ops::threads(), kernels::instruction_set(),
                  ops::torch_version().c_str(), ops::blas().name.c_str());
-    const auto rows = bench::run_table(settings);
-    const std::string text = bench::to_json(rows);
-    if (json == "-") {
-      std::fputs(text.c_str(), stdout);
-      return;
+    if (settings.table == "decode") {
+      const bench::DecodeTable table = bench::run_decode(decode_settings());
+      print(table.markdown(), table.json());
+    } else {
+      const auto rows = bench::run_table(settings);
+      print(bench::to_markdown(rows), bench::to_json(rows));
     }
-    std::fputs(bench::to_markdown(rows).c_str(), stdout);
-    if (!json.empty()) write_file(json, text);
+  }
+
+  bench::DecodeSettings decode_settings() const {
+    bench::DecodeSettings decode;
+    if (!settings.preset.empty()) decode.preset = settings.preset;
+    if (!settings.lengths.empty()) decode.far = settings.lengths.front();
+    decode.threads = settings.threads;
+    decode.repeats = settings.repeats;
+    return decode;
+  }
+
+  void print(const std::string& markdown, const std::string& rows) const {
+    std::fputs(json == "-" ? rows.c_str() : markdown.c_str(), stdout);
+    if (!json.empty() && json != "-") write_file(json, rows);
   }
 };
 
@@ -44,11 +58,12 @@ void add_bench(CLI::App& app) {
   sub->add_option(
          "table", s.table,
          "what to measure: ema, attention, layer (one block, forward), step (training), train (the whole "
-         "loop) or lm (scoring text)")
+         "loop), lm (scoring text) or decode (the engine, token by token)")
       ->required()
-      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm"}));
+      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm", "decode"}));
   sub->add_option("--preset", s.preset, "preset or .toml file that gives the widths (default: the table's)");
-  sub->add_option("--length", s.lengths, "sequence lengths, separated by commas (default: the table's)")
+  sub->add_option("--length", s.lengths,
+                  "sequence lengths, separated by commas; of decode, a far position (default: the table's)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
   sub->add_option("--batch", s.batch, "sequences at once (default: the table's)")->check(CLI::PositiveNumber);

@@ -30,12 +30,14 @@ void pause() {
 class BusyWait {
  public:
   bool go_on() {
-    for (int i = 0; i < 16; ++i) pause();
-    return std::chrono::steady_clock::now() - start_ < kPatience;
+    pause();
+    // Looking at the clock costs as much as some pauses.
+    return ++pauses_ % 16 != 0 || std::chrono::steady_clock::now() - start_ < kPatience;
   }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  unsigned pauses_ = 0;
 };
 
 }  // namespace
@@ -43,9 +45,11 @@ class BusyWait {
 // A job is open while it may be joined. The caller publishes it, works on it, closes it when nothing is left
 // to take, and waits for those who joined. A thread that comes too late is never waited for.
 struct ThreadPool::Shared {
-  // The state of the current job: how many workers are at it, whether it is open, whether the pool ends, and
-  // from bit kNumber on the number of the job, by which a worker tells a new one.
-  static constexpr uint32_t kWorkers = (1u << 12) - 1, kOpen = 1u << 12, kEnd = 1u << 13, kNumber = 1u << 14;
+  // The state of the current job: how many workers are at it, whether it is open, whether the pool ends,
+  // whether a worker has gone to sleep since it was published, and from bit kNumber on the number of the job,
+  // by which a worker tells a new one.
+  static constexpr uint32_t kWorkers = (1u << 12) - 1, kOpen = 1u << 12, kEnd = 1u << 13, kAsleep = 1u << 14,
+                            kNumber = 1u << 15;
   alignas(64) std::atomic<uint32_t> state{0};
   alignas(64) std::atomic<int64_t> next{0};  // the first item that nobody has taken
   alignas(64) std::atomic<bool> busy{false};
@@ -81,7 +85,9 @@ struct ThreadPool::Shared {
       if ((now & kOpen) && now / kNumber != joined / kNumber) {
         if (state.compare_exchange_weak(now, now + 1, std::memory_order_acquire)) return now;
       } else if (!wait.go_on()) {
-        state.wait(now);
+        if (!(now & kAsleep) && !state.compare_exchange_weak(now, now | kAsleep)) continue;
+        state.wait(now | kAsleep);
+        wait = BusyWait();  // one who wakes too late for this job is in time for the next
       }
     }
   }
@@ -98,8 +104,8 @@ struct ThreadPool::Shared {
     failed.store(false, std::memory_order_relaxed);
     next.store(0, std::memory_order_relaxed);
     const uint32_t number = state.load(std::memory_order_relaxed) / kNumber + 1;
-    state.store(number * kNumber | kOpen);
-    state.notify_all();  // costs a look if nobody sleeps
+    const uint32_t before = state.exchange(number * kNumber | kOpen);
+    if (before & kAsleep) state.notify_all();
     take_pieces();
     state.fetch_and(~kOpen, std::memory_order_relaxed);
     BusyWait wait;

@@ -19,9 +19,10 @@ class ThreadPool {
 
   int threads() const;
 
-  // Calls body(begin, end) for ranges that together are [0, items), each of at least `grain` items but the
+  // Calls body(begin, end) for ranges that together are [0, items), each a multiple of `grain` long but the
   // last, and returns when all are done. Which range a thread gets is not fixed, so a body's results must not
-  // depend on it. What a body throws is thrown here, once all threads have stopped.
+  // depend on it. What a body throws is thrown here, once all threads have stopped; of several exceptions,
+  // one. A body may call run() itself: then it works alone.
   template <class Body>
   void run(int64_t items, int64_t grain, const Body& body) {
     run(

@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "mega/kernels/dispatch.h"
@@ -16,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
-// Tokens of a tile: with kTileRows rows of weights, 24 of 32 registers hold sums, or 12 of 16.
+// Tokens of a tile: with kRowsOfTile rows of weights, 24 of 32 registers hold sums, or 12 of 16.
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 inline constexpr int kTileTokens = 6;
 #else
@@ -106,6 +107,7 @@ HWY_INLINE void StoreSums(D d, V a, V b, V c, V e, hn::TFromD<D>* sums) {
   for (const V v : {a, b, c, e}) hn::StoreU(v, d, sums++);
 }
 #else
+// The sum of the blocks of four lanes.
 template <class D>
 HWY_INLINE auto SumOfBlocks(D d, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(d) > 4) {
@@ -202,9 +204,8 @@ HWY_INLINE void Dots(const void* data, int64_t depth, int64_t begin, int64_t end
       begin, end, token_begin, token_end, token_bytes,
       [&](auto tile_rows, auto tile_tokens, int64_t first, int64_t step, int64_t m) HWY_ATTR {
         constexpr int kRows = decltype(tile_rows)::value, kTokens = decltype(tile_tokens)::value;
-        const auto row = [&](int r) {
-          return std::min(first + r * step, end - 1);
-        };  // the last may be repeated
+        // Beyond the end, the last row is computed again.
+        const auto row = [&](int r) { return std::min(first + r * step, end - 1); };
         const typename Products::Weight* weights[kRows];
         const typename Products::Input* inputs[kTokens];
         for (int r = 0; r < kRows; ++r) weights[r] = w + row(r) * depth;

@@ -1,8 +1,10 @@
 // Products of activations with a weight matrix, row by row: y[m][n] = w_n . x_m.
 //
 // A row of weights lies as a model file has it, so weights are read where they are mapped, and a single token
-// costs one pass over them. Each y[m][n] is computed by itself in a fixed order: it does not depend on how
-// many rows are asked for at once, and so neither on the number of threads nor on how a text is cut.
+// costs one pass over them. Each y[m][n] is computed by itself in a fixed order: its bits do not depend on
+// how many rows are asked for at once, and so neither on the number of threads nor on how a text is cut.
+// Products with i8 weights are exact up to their scales, and so the same on every CPU. Nothing needs to be
+// aligned, and nothing is read beyond a matrix.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +34,13 @@ struct Activations {
   const float* scales = nullptr;      // (M)
 };
 
-// quantized and scales of rows [begin, end): scale = max |x| / 127, numbers rounded to the nearest.
+// quantized and scales of rows [begin, end): scale = max |x| / 127, numbers rounded to the nearest. A row
+// with a number that is not finite gets the scale NaN, and so do its products.
 void quantize_rows(ConstRows x, int8_t* quantized, float* scales, int64_t begin, int64_t end,
                    int64_t columns);
 
-// y[m][n] for m in [row_begin, row_end) and n in [begin, end); element (m, n) of y is y[m][n].
+// y[m][n] for rows m of x in [row_begin, row_end) and rows n of the weights in [begin, end). Fast for ranges
+// of dozens of n at least.
 void dot_rows(const Weights& weights, int64_t begin, int64_t end, const Activations& x, int64_t row_begin,
               int64_t row_end, Rows y);
 

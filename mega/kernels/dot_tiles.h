@@ -8,13 +8,14 @@
 
 namespace mega::kernels {
 
-// A single token reads each weight once, so only many rows at a time give independent sums to work on.
-inline constexpr int kLoneTokenRows = 8;
-inline constexpr int kTileRows = 4;
+// Rows of weights in a tile. With a single token, only many rows give independent sums to work on.
+inline constexpr int kRowsOfTile = 4;
+inline constexpr int kRowsOfLoneToken = 8;
 
 // Tokens that stay in the second-level cache while the weights pass by.
 inline constexpr int64_t kBlockBytes = 1 << 18;
 
+// Calls call(count) with 1 <= count <= kMost as a compile-time constant.
 template <int kMost, class Call>
 void with_constant(int64_t count, const Call& call) {
   if constexpr (kMost > 1)
@@ -26,8 +27,9 @@ void with_constant(int64_t count, const Call& call) {
 // m on, with the numbers of rows and tokens as compile-time constants. Together they cover [begin, end) and
 // [token_begin, token_end). Rows may lie beyond `end`, tokens do not.
 //
-// The rows of a tile are far apart, each in a strip of its own: memory is read in as many streams, each of
-// them long. Streams within a page would hide from the CPU's prefetcher that they are some.
+// The rows of a tile are far apart, each in a strip of its own, through which it advances row by row: so
+// memory is read in several long streams, which the CPU's prefetcher follows. It does not see streams that
+// share a page, as neighbouring rows often do.
 template <int kMostTokens, class Tile>
 void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_end, int64_t token_bytes,
                const Tile& tile) {
@@ -36,7 +38,7 @@ void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_en
     for (int64_t n = begin; n < begin + strip; ++n) body(n, strip);
   };
   if (token_end - token_begin == 1) {
-    const std::integral_constant<int, kLoneTokenRows> rows;
+    const std::integral_constant<int, kRowsOfLoneToken> rows;
     return for_rows(rows, [&](int64_t n, int64_t strip) {
       tile(rows, std::integral_constant<int, 1>(), n, strip, token_begin);
     });
@@ -45,10 +47,10 @@ void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_en
   for (int64_t first = token_begin; first < token_end; first += block) {
     const int64_t tokens = std::min(block, token_end - first);
     const int64_t pieces = (tokens + kMostTokens - 1) / kMostTokens;
-    const std::integral_constant<int, kTileRows> rows;
+    const std::integral_constant<int, kRowsOfTile> rows;
     for_rows(rows, [&](int64_t n, int64_t strip) {
-      for (int64_t piece = 0; piece < pieces;
-           ++piece) {  // of nearly equal size: 7 tokens are 4 + 3, not 6 + 1
+      // Of nearly equal size: 7 tokens are 4 + 3, not 6 + 1.
+      for (int64_t piece = 0; piece < pieces; ++piece) {
         const int64_t m = first + tokens * piece / pieces, next = first + tokens * (piece + 1) / pieces;
         with_constant<kMostTokens>(next - m, [&](auto count) { tile(rows, count, n, strip, m); });
       }
