@@ -6,14 +6,21 @@
 
 namespace mega::cli {
 
-// `typed` is the whole command line, for reports.
+class PeerModels;  // cli/any_model.h
+
+// Of both programs. `peers` opens what the engine does not run; null: nobody does.
+void add_generate(CLI::App& app, const PeerModels* peers);
+void add_score(CLI::App& app, const PeerModels* peers);
+void add_predict(CLI::App& app, const PeerModels* peers);
+
+// `inspect`: of `mega-run`, which knows model files, and of `mega`, which knows presets too.
+void add_inspect_file(CLI::App& app);
+void add_inspect(CLI::App& app);
+
+// Of `mega` alone. `typed` is the whole command line, for reports.
 void add_train(CLI::App& app, const std::string& typed);
 void add_eval(CLI::App& app);
-void add_predict(CLI::App& app);
-void add_generate(CLI::App& app);
-void add_score(CLI::App& app);
 void add_data(CLI::App& app);
-void add_inspect(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_presets(CLI::App& app);
 

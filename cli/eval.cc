@@ -5,11 +5,13 @@
 
 #include "cli/commands.h"
 #include "cli/eval_language.h"
+#include "cli/evaluation_data.h"
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/base/progress.h"
 #include "mega/base/table.h"
 #include "mega/base/text.h"
+#include "mega/config/model_file.h"
 #include "mega/config/tokens.h"
 #include "mega/ops/runtime.h"
 #include "mega/peers/factory.h"
@@ -54,7 +56,7 @@ Table class_table(const std::vector<std::string>& classes, const std::vector<Cla
 
 void EvalCommand::run() {
   ops::set_threads(threads);
-  if (!is_language_model(model)) {
+  if (token_options(ModelFile::open(model_path(model)).options) == nullptr) {
     require(reading.is_default(), model,
             " is a classifier: --chunk, --context, --segments, --sweep and --out are for language models");
     run_classifier();

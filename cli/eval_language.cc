@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/evaluation_data.h"
 #include "cli/model_argument.h"
 #include "mega/base/chart.h"
 #include "mega/base/error.h"
@@ -16,6 +17,7 @@
 #include "mega/data/dataset.h"
 #include "mega/train/language_task.h"
 #include "mega/train/run.h"
+#include "mega/train/saved_model.h"
 
 namespace mega::cli {
 namespace {
@@ -74,7 +76,8 @@ void add_figures(Json& report, const Result& result) {
 class Evaluator {
  public:
   explicit Evaluator(const LanguageEvaluation& request)
-      : request_(request), saved_(load_language_model(request.model, request.reading.chunk)) {
+      : request_(request),
+        saved_(train::load_language_model(model_path(request.model), request.reading.chunk)) {
     saved_.model->to(request.device);
     const bool transformer = std::holds_alternative<TransformerLanguageOptions>(saved_.options.model);
     require(!transformer || request.reading.segments == 0,
@@ -101,7 +104,7 @@ class Evaluator {
   Result evaluate(const std::string& setting, int64_t value) {
     const std::string title = setting + " " + with_thousands(value);
     if (setting == "context") return evaluate(saved_, value, title);
-    const train::SavedLanguageModel other = load_language_model(request_.model, value);
+    const train::SavedLanguageModel other = train::load_language_model(model_path(request_.model), value);
     other.model->to(request_.device);
     return evaluate(other, request_.reading.context, title);
   }

@@ -1,21 +1,17 @@
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.h"
+#include "cli/inspect_report.h"
 #include "cli/model_argument.h"
-#include "mega/base/error.h"
 #include "mega/base/options_io.h"
-#include "mega/base/table.h"
 #include "mega/base/text.h"
-#include "mega/config/model_file.h"
 #include "mega/config/presets.h"
-#include "mega/models/decay_spectrum.h"
 #include "mega/models/parameter_count.h"
 #include "mega/peers/factory.h"
-#include "mega/train/saved_model.h"
 
 namespace mega::cli {
 namespace {
@@ -27,17 +23,9 @@ struct InspectCommand {
   bool json = false;
 
   bool is_model() const { return !name.ends_with(".toml") && std::filesystem::exists(name); }
-  Recipe recipe() const;
-  void run();
-  void print_spectrum() const;
+  void run() const;
+  void inspect(const Recipe& recipe, const ModelFile* file, int64_t tokens) const;
 };
-
-Recipe InspectCommand::recipe() const {
-  if (!is_model()) return load_recipe(name);
-  Recipe recipe;
-  recipe.model = ModelFile::open(model_path(name)).options;
-  return recipe;
-}
 
 // The longest sequence that the model is made for; 0 if it does not say.
 int64_t longest(const ModelOptions& options) {
@@ -47,88 +35,90 @@ int64_t longest(const ModelOptions& options) {
   return 0;
 }
 
-void InspectCommand::run() {
+// What a training step costs.
+struct StepCost {
+  int64_t tokens, batch, documents;
+  double activation_bytes, multiply_adds;
+
+  StepCost(const ModelOptions& options, int64_t length, int64_t sequences)
+      : tokens(length),
+        batch(sequences),
+        documents(sequence_options(options) != nullptr ? peers::documents(options) : 1),
+        activation_bytes(peers::activation_bytes(options, tokens, batch)),
+        multiply_adds(peers::multiply_adds(options, tokens)) {}
+
+  void add_to(nlohmann::ordered_json& report) const {
+    report["length"] = tokens;
+    report["batch"] = batch;
+    report["activation_bytes"] = static_cast<int64_t>(activation_bytes);
+    report["multiply_adds_per_token"] = multiply_adds;
+  }
+  void print() const {
+    std::printf("one training step at length %s, batch %s%s: about %s of activations, %.1f GFLOP\n",
+                with_thousands(tokens).c_str(), with_thousands(batch).c_str(),
+                documents > 1 ? " of pairs" : "",
+                human_bytes(static_cast<uint64_t>(activation_bytes)).c_str(),
+                6.0 * multiply_adds * static_cast<double>(tokens * batch * documents) * 1e-9);
+  }
+};
+
+void InspectCommand::run() const {
   constexpr int64_t kUsualLength = 1024;
-  Recipe asked = recipe();
-  int64_t tokens = longest(asked.model);
+  std::optional<ModelFile> file;
+  Recipe recipe;
+  if (is_model()) {
+    file = ModelFile::open(model_path(name));
+    recipe.model = file->options;
+  } else {
+    recipe = load_recipe(name);
+  }
+  int64_t tokens = longest(recipe.model);
   for (const std::string& assignment : changes) {
-    change(asked, assignment);
+    change(recipe, assignment);
     // A Transformer does not say: it is compared at the length of what it replaces.
-    if (const int64_t known = longest(asked.model); known > 0) tokens = known;
+    if (const int64_t known = longest(recipe.model); known > 0) tokens = known;
   }
   if (length > 0) tokens = length;
   if (tokens == 0) tokens = kUsualLength;
-  validate(asked);
-  const ModelOptions& model_options = asked.model;
-  const bool buildable =
-      sequence_options(model_options) != nullptr || token_options(model_options) != nullptr;
+  validate(recipe);
+  // A changed model is no longer that of the file.
+  inspect(recipe, file && changes.empty() ? &*file : nullptr, tokens);
+}
 
-  nlohmann::ordered_json report = {{"name", name}};
-  report["options"] = options_to_json(model_options);
-  report["parameters"] = nullptr;
-  models::ParameterCount count;
-  double memory = 0.0, multiply_adds = 0.0;
+void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_t tokens) const {
+  const ModelOptions& options = recipe.model;
+  const bool buildable = sequence_options(options) != nullptr || token_options(options) != nullptr;
+  std::optional<ParameterCount> count;
+  std::optional<StepCost> cost;
   if (buildable) {
-    count = models::count_parameters(*peers::make_any_model(model_options));
-    memory = peers::activation_bytes(model_options, tokens, batch);
-    multiply_adds = peers::multiply_adds(model_options, tokens);
-    report["parameters"] = count.total;
-    for (const auto& [part, parameters] : count.parts) report["parts"][part] = parameters;
-    report["length"] = tokens;
-    report["batch"] = batch;
-    report["activation_bytes"] = static_cast<int64_t>(memory);
-    report["multiply_adds_per_token"] = multiply_adds;
+    cost.emplace(options, tokens, batch);
+    if (file == nullptr) count = models::count_parameters(*peers::make_any_model(options));
   }
   if (json) {
+    nlohmann::ordered_json report;
+    if (file != nullptr) {
+      report = file_report(name, *file);
+    } else {
+      report = {{"name", name}, {"options", options_to_json(options)}, {"parameters", nullptr}};
+      if (count) {
+        report["parameters"] = count->total;
+        for (const auto& [part, parameters] : count->parts) report["parts"][part] = parameters;
+      }
+    }
+    if (cost) cost->add_to(report);
     std::printf("%s\n", report.dump(2).c_str());
     return;
   }
 
-  Table configuration({"option", "value", "meaning"});
-  for (const auto& row : option_rows(model_options)) configuration.add({row.key, row.value, row.help});
-  std::printf("%s\n%s\n", name.c_str(), configuration.plain().c_str());
-  if (!buildable) {
+  print_options(name, options);
+  if (file != nullptr) print_stored_parts(file->tensors);
+  if (count) print_parts(*count);
+  if (file != nullptr) print_half_lives(file->tensors);
+  if (cost)
+    cost->print();
+  else
     std::printf(
         "This version knows the options of such a model but cannot build it, so it counts no parameters.\n");
-    return;
-  }
-  Table parts({"part", "parameters", "share"});
-  for (const auto& [part, parameters] : count.parts) {
-    char share[16];
-    std::snprintf(share, sizeof(share), "%.1f %%",
-                  100.0 * static_cast<double>(parameters) / static_cast<double>(count.total));
-    parts.add({part, with_thousands(parameters), share});
-  }
-  parts.add({"total", with_thousands(count.total), ""});
-  std::printf("%s\n", parts.plain().c_str());
-  const int64_t documents = sequence_options(model_options) != nullptr ? peers::documents(model_options) : 1;
-  std::printf("one training step at length %s, batch %s%s: about %s of activations, %.1f GFLOP\n",
-              with_thousands(tokens).c_str(), with_thousands(batch).c_str(), documents > 1 ? " of pairs" : "",
-              human_bytes(static_cast<uint64_t>(memory)).c_str(),
-              6.0 * multiply_adds * static_cast<double>(tokens * batch * documents) * 1e-9);
-  if (is_model() && changes.empty()) print_spectrum();
-}
-
-// How far back each layer of a trained model looks, as quantiles of its half lives.
-void InspectCommand::print_spectrum() const {
-  const ModelFile file = ModelFile::open(model_path(name));
-  const auto model = peers::make_any_model(file.options);
-  train::load_weights(*model, file.tensors);
-  const auto layers = models::decay_spectrum(*model);
-  if (layers.empty()) return;
-  Table table({"layer", "10 %", "half", "90 %", "longest"});
-  for (size_t i = 0; i < layers.size(); ++i) {
-    std::vector<double> lives = layers[i];
-    std::sort(lives.begin(), lives.end());
-    const auto quantile = [&](double share) {
-      char text[24];
-      std::snprintf(text, sizeof(text), "%.1f",
-                    lives[static_cast<size_t>(share * static_cast<double>(lives.size() - 1))]);
-      return std::string(text);
-    };
-    table.add({std::to_string(i), quantile(0.1), quantile(0.5), quantile(0.9), quantile(1.0)});
-  }
-  std::printf("\nhalf lives of the moving averages, in positions:\n%s", table.plain().c_str());
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// The program `mega`. Subcommands live in files of their own; here are start, versions and errors.
+// The program `mega`. Subcommands live in files of their own; here are start and versions.
 #include <cstdio>
-#include <exception>
 #include <string>
 
 #include "cli/commands.h"
-#include "mega/base/error.h"
+#include "cli/program.h"
+#include "cli/torch_peers.h"
 #include "mega/base/version.h"
 #include "mega/kernels/instruction_set.h"
 #include "mega/ops/runtime.h"
@@ -33,8 +33,8 @@ std::string command_line(int argc, char** argv) {
   return line;
 }
 
-// Matrix products are most of the work: nobody should find out by patience that they run on the reference
-// BLAS.
+// Matrix products are most of the work of training: nobody should find out by patience that they run on the
+// reference BLAS.
 void warn_of_slow_blas() {
   if (mega::ops::blas().optimised) return;
   std::fprintf(stderr,
@@ -50,30 +50,19 @@ int main(int argc, char** argv) {
   CLI::App app{
       "Mega: moving average equipped gated attention. Trains, evaluates and runs Mega models on CPUs."};
   app.name("mega");
-  app.require_subcommand(1);
   app.set_version_flag("--version", describe,
                        "versions of mega, libtorch and BLAS, instruction set, threads");
-  app.get_formatter()->column_width(38);
-  app.parse_complete_callback(warn_of_slow_blas);
+  const mega::cli::TorchPeers peers;
   mega::cli::add_train(app, command_line(argc, argv));
   mega::cli::add_eval(app);
-  mega::cli::add_predict(app);
-  mega::cli::add_generate(app);
-  mega::cli::add_score(app);
+  mega::cli::add_predict(app, &peers);
+  mega::cli::add_generate(app, &peers);
+  mega::cli::add_score(app, &peers);
   mega::cli::add_data(app);
   mega::cli::add_inspect(app);
   mega::cli::add_bench(app);
   mega::cli::add_presets(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  } catch (const mega::Error& error) {
-    std::fprintf(stderr, "mega: %s\n", error.what());
-    return 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "mega: unexpected: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  for (const char* command : {"train", "eval", "bench", "presets"})
+    app.get_subcommand(command)->parse_complete_callback(warn_of_slow_blas);
+  return mega::cli::run_program(app, argc, argv);
 }

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/any_model.h"
 #include "cli/commands.h"
-#include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/base/progress.h"
 #include "mega/base/table.h"
@@ -12,17 +12,13 @@
 #include "mega/base/utf8.h"
 #include "mega/config/tokens.h"
 #include "mega/data/corpus.h"
-#include "mega/ops/runtime.h"
-#include "mega/train/run.h"
-#include "mega/train/text_evaluation.h"
 
 namespace mega::cli {
 namespace {
 
 struct ScoreCommand {
-  std::string model, device = "cpu";
+  OpenRequest model;
   std::vector<std::string> files;
-  int threads = 0;
   bool json = false, tokens = false;
 
   void run();
@@ -115,30 +111,22 @@ class TokenPrinter {
 };
 
 void ScoreCommand::run() {
-  ops::set_threads(threads);
-  const torch::Device on = train::parse_device(device);
-  const train::SavedLanguageModel saved = load_language_model(model);
-  saved.model->to(on);
+  const std::unique_ptr<AnyLanguageModel> opened = open_language_model(model);
   if (files.empty()) files.push_back("-");
 
   ScoreList list;
   infer::TextScore all;
   for (const std::string& file : files) {
-    const data::TokenView text = data::tokenize_once(file, *saved.tokenizer);
-    TokenPrinter printer(*saved.tokenizer, text);
+    const data::TokenView text = data::tokenize_once(file, opened->tokenizer());
+    TokenPrinter printer(opened->tokenizer(), text);
     std::optional<Progress> progress;  // tokens that are printed show it themselves
     if (!tokens) progress.emplace("scoring " + text.name, text.size(), "tokens");
-    train::TextReading reading;
-    reading.segments = 1;
-    reading.device = on;
-    reading.progress = [&](int64_t done) {
-      if (progress) progress->update(done);
-    };
-    reading.scored = [&](int64_t begin, std::span<const float> log_probabilities) {
+    const auto scored = [&](int64_t begin, std::span<const float> log_probabilities) {
       all.add(log_probabilities, {});
+      if (progress) progress->update(begin + std::ssize(log_probabilities));
       if (tokens) printer.print(begin, log_probabilities);
     };
-    list.add(text.name, train::evaluate_text(*saved.model, saved.options, text, reading).score);
+    list.add(text.name, opened->score(text, scored));
     all.add({}, text.counts);
   }
   if (files.size() > 1) list.add("all", all.result());
@@ -148,20 +136,19 @@ void ScoreCommand::run() {
 
 }  // namespace
 
-void add_score(CLI::App& app) {
+void add_score(CLI::App& app, const PeerModels* peers) {
   auto command = std::make_shared<ScoreCommand>();
+  command->model.peers = peers;
   CLI::App* sub =
       app.add_subcommand("score", "how likely texts are to a language model: perplexity, bits per byte");
-  sub->add_option("model", command->model, "model file or run directory")->required();
+  sub->add_option("model", command->model.model, "model file or run directory")->required();
   sub->add_option("files", command->files,
                   "texts, plain or packed, each read from its beginning as one stream; - or none: standard "
                   "input");
   sub->add_flag("--tokens", command->tokens,
                 "print each token, a tab and its log-probability (natural); figures go to standard error");
-  sub->add_option("--threads", command->threads, "threads (default: all cores)")
+  sub->add_option("--threads", command->model.threads, "threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--device", command->device, "cpu, or cuda where libtorch has it (untested)")
-      ->capture_default_str();
   sub->add_flag("--json", command->json, "for programs");
   sub->callback([command] { command->run(); });
 }

@@ -53,8 +53,12 @@ struct GenerateResult {
       0.0;  // of what was drawn, as the model gave it, before any option; 0 if nothing
 };
 
+// Whether what comes after the prompt stands at the beginning of a line. A predictor that has read something
+// does not tell how it ended: without a prompt it goes on in the line.
+bool begins_line(const Predictor& predictor, std::span<const int32_t> prompt);
+
 // Reads the prompt, then writes. A predictor that has read nothing gets </s> first; one that has goes on from
-// where it is (an empty prompt then goes on in the line). It has read all tokens of the result afterwards.
+// where it is. It has read all tokens of the result afterwards.
 //
 // `write` is called with each piece of text as soon as it is safe to print, and with "" where there is none:
 // after each piece of the prompt and each token, so that it can end the work at any time by giving false.

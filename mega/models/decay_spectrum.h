@@ -1,4 +1,4 @@
-// How far back the moving averages of a model look.
+// How far back the moving averages of a model in memory look.
 #pragma once
 
 #include <vector>

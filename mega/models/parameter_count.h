@@ -1,19 +1,11 @@
-// How many parameters a model has, in all and by part.
+// How many parameters a model has that is in memory.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <string>
-
+#include "mega/config/parameter_count.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {
 
-// Parts: embedding, ema, attention, positions, norms, feed-forward, head.
-struct ParameterCount {
-  int64_t total = 0;
-  std::map<std::string, int64_t> parts;
-};
 ParameterCount count_parameters(const torch::nn::Module& model);
 
 }  // namespace mega::models

@@ -1,0 +1,100 @@
+#include "cli/any_model.h"
+
+#include "cli/model_argument.h"
+#include "mega/base/error.h"
+#include "mega/config/tokens.h"
+#include "mega/infer/answer.h"
+
+namespace mega::cli {
+namespace {
+
+using infer::Session;
+using infer::ThreadPool;
+
+class EngineLanguageModel : public AnyLanguageModel {
+ public:
+  EngineLanguageModel(std::shared_ptr<const infer::LanguageModel> model, std::shared_ptr<ThreadPool> pool,
+                      const SessionRequest& request)
+      : model_(std::move(model)),
+        pool_(std::move(pool)),
+        sessions_(request.state.empty() ? Session(model_, pool_, request.cache)
+                                        : Session::load(request.state, model_, pool_)) {}
+
+  std::unique_ptr<infer::Predictor> make() const override { return sessions_.make(); }
+  void feed(std::span<infer::Predictor* const> predictors,
+            std::span<const std::span<const int32_t>> tokens) const override {
+    sessions_.feed(predictors, tokens);
+  }
+  const Tokenizer& tokenizer() const override { return model_->tokenizer(); }
+  infer::ScoreResult score(const data::TokenView& text, const infer::Scored& scored) override {
+    Session session(model_, pool_);
+    return infer::score_text(session, text, scored);
+  }
+
+ private:
+  std::shared_ptr<const infer::LanguageModel> model_;
+  std::shared_ptr<ThreadPool> pool_;
+  infer::SessionSource sessions_;
+};
+
+class EngineClassifier : public AnyClassifier {
+ public:
+  EngineClassifier(std::shared_ptr<const infer::Classifier> model, int threads)
+      : model_(std::move(model)),
+        pool_(threads),
+        encoder_(model_->signature(), cls_token(model_->options())) {}
+
+  const Signature& signature() const override { return model_->signature(); }
+  int documents() const override { return static_cast<int>(model_->documents()); }
+  std::vector<std::vector<float>> answers(std::vector<data::Record> records) override {
+    std::vector<std::vector<float>> answers;
+    for (const data::Record& record : records)
+      answers.push_back(infer::answer(*model_, encoder_, record, {pool_, work_}));
+    return answers;
+  }
+
+ private:
+  std::shared_ptr<const infer::Classifier> model_;
+  ThreadPool pool_;
+  infer::Workspace work_;
+  data::Encoder encoder_;
+};
+
+const PeerModels& peers_for(const OpenRequest& request) {
+  require(request.peers != nullptr, request.model,
+          " is a Transformer, which only the program `mega` runs, by libtorch");
+  return *request.peers;
+}
+
+}  // namespace
+
+std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request,
+                                                      const SessionRequest& session) {
+  const std::filesystem::path path = model_path(request.model);
+  ModelFile file = ModelFile::open(path);
+  require(sequence_options(file.options) == nullptr, request.model,
+          " is no language model but a classifier: `predict` answers with it");
+  if (std::holds_alternative<TransformerLanguageOptions>(file.options.model)) {
+    require(session.cache == infer::CacheType::f32 && session.state.empty(), request.model,
+            " is a Transformer: states and their types are of Mega models");
+    return peers_for(request).open_language_model(path, request.threads);
+  }
+  return std::make_unique<EngineLanguageModel>(
+      std::make_shared<const infer::LanguageModel>(std::move(file), path.string()),
+      std::make_shared<ThreadPool>(request.threads), session);
+}
+
+std::unique_ptr<AnyClassifier> open_classifier(const OpenRequest& request) {
+  const std::filesystem::path path = model_path(request.model);
+  ModelFile file = ModelFile::open(path);
+  require(token_options(file.options) == nullptr, request.model,
+          " is a language model: `generate` writes with it, and `score` says how likely a text is to it");
+  if (std::holds_alternative<TransformerOptions>(file.options.model))
+    return peers_for(request).open_classifier(path, request.threads);
+  require(has_signature(file.tensors), path.string(),
+          " does not say how its input is encoded: it was not written by `mega train`");
+  return std::make_unique<EngineClassifier>(
+      std::make_shared<const infer::Classifier>(std::move(file), path.string()), request.threads);
+}
+
+}  // namespace mega::cli

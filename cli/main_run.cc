@@ -1,0 +1,30 @@
+// The program `mega-run`: uses trained models, without libtorch.
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/program.h"
+#include "mega/base/version.h"
+#include "mega/infer/thread_pool.h"
+#include "mega/kernels/instruction_set.h"
+
+namespace {
+
+std::string describe() {
+  return std::string("mega-run ") + mega::version() + "\ninstruction set  " +
+         mega::kernels::instruction_set() + "\nthreads          " +
+         std::to_string(mega::infer::ThreadPool().threads());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Runs models that `mega` has trained: writes, scores and classifies, without libtorch."};
+  app.name("mega-run");
+  app.set_version_flag("--version", describe, "version, instruction set, threads");
+  constexpr const mega::cli::PeerModels* kNone = nullptr;
+  mega::cli::add_generate(app, kNone);
+  mega::cli::add_score(app, kNone);
+  mega::cli::add_predict(app, kNone);
+  mega::cli::add_inspect_file(app);
+  return mega::cli::run_program(app, argc, argv);
+}

@@ -1,0 +1,16 @@
+// The Transformers that the paper compares with, run by libtorch.
+#pragma once
+
+#include "cli/any_model.h"
+
+namespace mega::cli {
+
+class TorchPeers : public PeerModels {
+ public:
+  std::unique_ptr<AnyLanguageModel> open_language_model(const std::filesystem::path& path,
+                                                        int threads) const override;
+  std::unique_ptr<AnyClassifier> open_classifier(const std::filesystem::path& path,
+                                                 int threads) const override;
+};
+
+}  // namespace mega::cli

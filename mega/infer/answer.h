@@ -1,0 +1,23 @@
+// What a classifier says of an example, in the terms of its task.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mega/config/signature.h"
+#include "mega/data/encoder.h"
+#include "mega/data/record.h"
+#include "mega/infer/classifier.h"
+
+namespace mega::infer {
+
+// Probabilities of the classes, or the predicted numbers in the units of the training data, from a model's
+// outputs.
+std::vector<float> to_answer(std::span<const float> outputs, const Signature& signature);
+
+// The same of an example: one document, or both where the model compares two. Error, with the example's
+// place, where it is nothing that this model reads.
+std::vector<float> answer(const Classifier& model, const data::Encoder& encoder, const data::Record& record,
+                          const Run& run);
+
+}  // namespace mega::infer
