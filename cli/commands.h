@@ -20,6 +20,7 @@ void add_inspect(CLI::App& app);
 // Of `mega` alone. `typed` is the whole command line, for reports.
 void add_train(CLI::App& app, const std::string& typed);
 void add_eval(CLI::App& app);
+void add_quantize(CLI::App& app);
 void add_data(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_presets(CLI::App& app);

@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   const mega::cli::TorchPeers peers;
   mega::cli::add_train(app, command_line(argc, argv));
   mega::cli::add_eval(app);
+  mega::cli::add_quantize(app);
   mega::cli::add_predict(app, &peers);
   mega::cli::add_generate(app, &peers);
   mega::cli::add_score(app, &peers);

@@ -1,14 +1,15 @@
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <span>
 #include <utility>
 
+#include "cli/answer_line.h"
 #include "cli/any_model.h"
 #include "cli/commands.h"
+#include "cli/model_argument.h"
+#include "cli/predict_stream.h"
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
 #include "mega/base/text.h"
@@ -21,9 +22,11 @@ struct PredictCommand {
   OpenRequest model;
   std::vector<std::string> files, texts;
   int64_t top = 3;
-  bool json = false, lines = false;
+  bool json = false, lines = false, streams = false;
+  StreamRequest stream;
 
   void run();
+  void listen() const;
   void add_inputs(const AnyClassifier& classifier, const std::function<void(data::Record)>& use) const;
   void print(const std::string& input, std::span<const float> answer, const Signature& signature) const;
 };
@@ -69,36 +72,29 @@ void PredictCommand::add_inputs(const AnyClassifier& classifier,
 
 void PredictCommand::print(const std::string& input, std::span<const float> answer,
                            const Signature& signature) const {
-  const bool classes = !signature.classes.empty();
-  std::vector<size_t> order(answer.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  if (classes)
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return answer[a] > answer[b]; });
-  if (classes) order.resize(std::min(order.size(), static_cast<size_t>(top)));
+  const AnswerLine line(signature, top);
   if (json) {
-    nlohmann::ordered_json line = {{"input", input}};
-    for (const size_t i : order) {
-      if (classes) {
-        line["classes"].push_back({{"class", signature.classes[i]}, {"probability", answer[i]}});
-      } else {
-        line["values"].push_back(answer[i]);
-      }
-    }
-    std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-    return;
+    nlohmann::ordered_json object = {{"input", input}};
+    line.add_to(object, answer);
+    std::fputs(json_line(object).c_str(), stdout);
+  } else {
+    std::printf("%s%s\n", input.c_str(), line.plain(answer).c_str());
   }
-  std::printf("%s", input.c_str());
-  for (const size_t i : order) {
-    if (classes) {
-      std::printf("\t%s %.1f %%", signature.classes[i].c_str(), 100.0 * static_cast<double>(answer[i]));
-    } else {
-      std::printf("\t%.6g", static_cast<double>(answer[i]));
-    }
-  }
-  std::printf("\n");
+}
+
+void PredictCommand::listen() const {
+  require(texts.empty() && !lines && files.size() <= 1, "--stream reads one file, or standard input");
+  StreamRequest request = stream;
+  request.model = model_path(model.model);
+  if (!files.empty()) request.input = files.front();
+  request.top = top;
+  request.threads = model.threads;
+  request.json = json;
+  predict_stream(request);
 }
 
 void PredictCommand::run() {
+  if (streams) return listen();
   const std::unique_ptr<AnyClassifier> classifier = open_classifier(model);
   if (files.empty() && texts.empty()) files.push_back("-");
 
@@ -136,6 +132,17 @@ void add_predict(CLI::App& app, const PeerModels* peers) {
   sub->add_option("--threads", command->model.threads, "threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   sub->add_flag("--json", command->json, "one JSON object a line");
+  CLI::Option* stream = sub->add_flag(
+      "--stream", command->streams,
+      "a decision every so often on input without end: bytes of text, or signed 16-bit mono samples at the "
+      "model's rate, bare or as WAV; needs a causal model (preset audio-stream)");
+  sub->add_option("--every", command->stream.every, "--stream: positions from one decision to the next")
+      ->check(CLI::PositiveNumber)
+      ->needs(stream);
+  sub->add_option("--window", command->stream.window,
+                  "--stream: positions that a decision is about, the last ones; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(stream);
   sub->callback([command] { command->run(); });
 }
 

@@ -158,6 +158,14 @@ TEST(Presets, ChunkFormsDifferOnlyInTheChunk) {
   }
 }
 
+TEST(Presets, AudioStreamSeesThePastAlone) {
+  const auto& model = std::get<ClassifierOptions>(load_preset("audio-stream").model.model);
+  EXPECT_TRUE(model.block.causal);
+  EXPECT_FALSE(model.block.ema.bidirectional);
+  EXPECT_GT(model.block.chunk, 0);
+  EXPECT_EQ(model.pooling, Pooling::mean);
+}
+
 TEST(Presets, AMistypedNameGetsTheNearest) {
   EXPECT_PRED2(contains, error_of([] { load_preset("lra-txt"); }),
                "no preset \"lra-txt\"; did you mean lra-text?");

@@ -155,7 +155,6 @@ TEST_F(Stream, NeedsAModelThatSeesThePastAlone) {
   ClassifierOptions options = causal_classifier();
   options.block.causal = false;
   EXPECT_PRED2(contains, error({options}), "causal = true");
-  options = causal_classifier();
   options.block.ema.bidirectional = true;
   EXPECT_PRED2(contains, error({options}), "ema.bidirectional = false");
   options = causal_classifier();

@@ -1,0 +1,34 @@
+// What a classifier said, as part of a line for people or for programs.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "mega/config/signature.h"
+
+namespace mega::cli {
+
+// The likeliest classes with their probabilities, or the predicted numbers.
+class AnswerLine {
+ public:
+  // `top`: how many classes are shown.
+  AnswerLine(const Signature& signature, int64_t top) : signature_(signature), top_(top) {}
+
+  // "\tcat 93.1 %\tdog 4.0 %", or "\t1.5\t20".
+  std::string plain(std::span<const float> answer) const;
+  // "classes": [{"class": "cat", "probability": 0.931}, ...], or "values": [1.5, 20].
+  void add_to(nlohmann::ordered_json& line, std::span<const float> answer) const;
+
+ private:
+  std::vector<size_t> order(std::span<const float> answer) const;
+
+  const Signature& signature_;
+  int64_t top_;
+};
+
+// A line of JSON, whatever bytes names are made of.
+std::string json_line(const nlohmann::ordered_json& json);
+
+}  // namespace mega::cli

@@ -1,0 +1,218 @@
+#include "mega/infer/quantize.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/evaluation_data.h"
+#include "cli/model_argument.h"
+#include "mega/base/error.h"
+#include "mega/base/progress.h"
+#include "mega/base/table.h"
+#include "mega/base/text.h"
+#include "mega/config/model_file.h"
+#include "mega/data/corpus.h"
+#include "mega/infer/quality.h"
+
+namespace mega::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// So many are enough for the figures that are printed, and read in a minute or two.
+constexpr int64_t kTokens = 50'000, kExamples = 2'000;
+
+std::string number(double value, const char* format) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+// Figures before and after, for people and for programs.
+class QualityReport {
+ public:
+  explicit QualityReport(std::string read) : read_(std::move(read)) { json_["read"] = read_; }
+
+  // Of a share, in per cent.
+  void add(const std::string& name, double before, double after, bool share = false) {
+    const double factor = share ? 100.0 : 1.0;
+    const char* format = share ? "%.2f %%" : "%.4f";
+    const char* difference = share ? "%+.2f points" : "%+.4f";
+    table_.add({name, number(before * factor, format), number(after * factor, format),
+                number((after - before) * factor, difference)});
+    std::string key = name;
+    std::replace(key.begin(), key.end(), ' ', '_');
+    json_[key] = {{"before", before}, {"after", after}, {"difference", after - before}};
+  }
+  void add(const infer::Agreement& agreement, const std::string& choice) {
+    agreement_ = "KL divergence " + number(agreement.divergence, "%.6f") + " nats; the same likeliest " +
+                 choice + " in " + number(100.0 * agreement.same, "%.2f %%") + "\n";
+    json_["kl_divergence"] = agreement.divergence;
+    json_["same_likeliest"] = agreement.same;
+  }
+
+  std::string plain() const { return "\non " + read_ + ":\n" + table_.plain() + agreement_; }
+  const Json& json() const { return json_; }
+
+ private:
+  std::string read_, agreement_;
+  Table table_{{"", "before", "after", "difference"}};
+  Json json_;
+};
+
+struct QuantizeCommand {
+  std::string model, type, out, data_path;
+  std::vector<std::string> texts;
+  int64_t limit = -1;  // -1: kTokens or kExamples
+  int threads = 0;
+  bool json = false;
+
+  void run();
+
+ private:
+  // Reads with both models what the user gave, or the test part of what the model was trained on.
+  std::vector<QualityReport> measure_language(const fs::path& before, const fs::path& after) const;
+  std::vector<QualityReport> measure_classifier(const fs::path& before, const fs::path& after) const;
+  bool has_data(const Signature& signature) const;
+};
+
+bool QuantizeCommand::has_data(const Signature& signature) const {
+  std::error_code none;
+  return !data_path.empty() || (signature.data.path != "-" && fs::exists(signature.data.path, none));
+}
+
+QualityReport compare(const infer::LanguageModel& before, const infer::LanguageModel& after,
+                      const data::TokenView& text, infer::ThreadPool& pool, int64_t limit) {
+  const int64_t count = limit > 0 ? std::min(limit, text.size()) : text.size();
+  infer::TextQuality quality;
+  {
+    Progress progress("comparing", count, "tokens");
+    quality =
+        compare_on_text(before, after, text, pool, {limit, [&](int64_t done) { progress.update(done); }});
+  }
+  QualityReport report(with_thousands(count) + " tokens of " + text.name);
+  report.add("bits per character", quality.before.bits_per_character.value,
+             quality.after.bits_per_character.value);
+  report.add("bits per byte", quality.before.bits_per_byte.value, quality.after.bits_per_byte.value);
+  report.add("perplexity", quality.before.perplexity.value, quality.after.perplexity.value);
+  report.add(quality.agreement, "token");
+  return report;
+}
+
+std::vector<QualityReport> QuantizeCommand::measure_language(const fs::path& before,
+                                                             const fs::path& after) const {
+  const auto first = infer::LanguageModel::open(before), second = infer::LanguageModel::open(after);
+  infer::ThreadPool pool(threads);
+  const int64_t most = limit < 0 ? kTokens : limit;
+  std::vector<QualityReport> reports;
+  for (const std::string& file : texts)
+    reports.push_back(compare(*first, *second, data::tokenize_once(file, first->tokenizer()), pool, most));
+  if (!texts.empty() || !has_data(first->signature())) return reports;
+
+  const DataOptions options = evaluation_data(first->signature().data, data_path);
+  const auto& input = std::get<LanguageInput>(first->signature().input.input);
+  const std::shared_ptr<const Tokenizer> tokenizer =
+      make_tokenizer(input.units, first->signature().vocabulary, before.string());
+  const data::TokenView text = data::load_corpus(options, input, tokenizer).test;
+  require(!text.empty(), options.path, ": no text to test on; --text names one");
+  reports.push_back(compare(*first, *second, text, pool, most));
+  return reports;
+}
+
+std::vector<QualityReport> QuantizeCommand::measure_classifier(const fs::path& before,
+                                                               const fs::path& after) const {
+  require(texts.empty(), "--text is for language models; --data names labelled examples for a classifier");
+  const auto first = infer::Classifier::open(before), second = infer::Classifier::open(after);
+  const Signature& signature = first->signature();
+  if (!has_data(signature)) return {};
+  DataOptions options = evaluation_data(signature.data, data_path);
+  options.evaluation_limit = limit < 0 ? kExamples : limit;
+  const data::Dataset dataset = data::load_dataset(
+      {options, signature.input, first->documents() == 2, first->options().objective, signature.classes});
+  require(dataset.test.size() > 0, options.path, ": no examples to test on; --data names others");
+
+  infer::ThreadPool pool(threads);
+  infer::ExampleQuality quality;
+  {
+    Progress progress("comparing", dataset.test.size(), "examples");
+    quality = compare_on_examples(*first, *second, dataset.test, pool,
+                                  {0, [&](int64_t done) { progress.update(done); }});
+  }
+  QualityReport report(with_thousands(quality.examples) + " test examples of " + options.path);
+  if (quality.agreement) {
+    report.add("accuracy", quality.before, quality.after, /*share=*/true);
+    report.add(*quality.agreement, "class");
+  } else {
+    report.add("rmse", quality.before, quality.after);
+  }
+  return {report};
+}
+
+void QuantizeCommand::run() {
+  const fs::path before = model_path(model);
+  const fs::path after = !out.empty()
+                             ? fs::path(out)
+                             : before.parent_path() / (before.stem().string() + "-" + type + ".safetensors");
+  const ModelOptions options = ModelFile::open(before).options;
+  const bool language = std::holds_alternative<LanguageModelOptions>(options.model);
+  require(language || std::holds_alternative<ClassifierOptions>(options.model) ||
+              std::holds_alternative<MatcherOptions>(options.model),
+          model, ": a model of kind ", std::visit([](const auto& kind) { return kind.kind; }, options.model),
+          ", which the engine does not run: only Mega models are quantised");
+  infer::quantize(before, after, type == "int8" ? kernels::WeightType::i8 : kernels::WeightType::bf16);
+  const uintmax_t bytes_before = fs::file_size(before), bytes_after = fs::file_size(after);
+  if (!json)
+    std::printf("%s: %s, %.0f %% of the %s before\n", after.c_str(), human_bytes(bytes_after).c_str(),
+                100.0 * static_cast<double>(bytes_after) / static_cast<double>(bytes_before),
+                human_bytes(bytes_before).c_str());
+
+  const std::vector<QualityReport> reports =
+      language ? measure_language(before, after) : measure_classifier(before, after);
+  if (json) {
+    Json all = {{"model", before.string()},     {"out", after.string()},      {"type", type},
+                {"bytes_before", bytes_before}, {"bytes_after", bytes_after}, {"quality", Json::array()}};
+    for (const QualityReport& report : reports) all["quality"].push_back(report.json());
+    std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return;
+  }
+  for (const QualityReport& report : reports) std::fputs(report.plain().c_str(), stdout);
+  if (reports.empty())
+    std::printf(
+        "what it costs was not measured: what the model was trained on is not there any more; %s\n",
+        language ? "--text FILE measures it on a text" : "--data PATH measures it on labelled examples");
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app) {
+  auto command = std::make_shared<QuantizeCommand>();
+  CLI::App* sub = app.add_subcommand(
+      "quantize", "a smaller, faster file of a trained model, and what that costs in quality");
+  sub->add_option("model", command->model, "model file or run directory")->required();
+  sub->add_option("--type", command->type, "int8: a quarter of the size; bf16: half of it, and hardly a loss")
+      ->required()
+      ->check(CLI::IsMember({"int8", "bf16"}));
+  sub->add_option("--out", command->out,
+                  "the file to write (default: beside the model, model-int8.safetensors)");
+  sub->add_option("--text", command->texts,
+                  "a text to compare a language model on, before and after; may be given several times")
+      ->allow_extra_args(false);
+  sub->add_option(
+      "--data", command->data_path,
+      "labelled examples, or a text, to compare on (default: the test part of what it was trained "
+      "on)");
+  sub->add_option("--limit", command->limit,
+                  "tokens or examples that are compared; 0: all (default: " + with_thousands(kTokens) +
+                      " tokens, " + with_thousands(kExamples) + " examples)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--threads", command->threads, "threads (default: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_flag("--json", command->json, "for programs");
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace mega::cli
