@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-# The program, the libraries with their headers, and what find_package(Mega) and pkg-config need.
-=======
-# The programs, the libraries with their headers, and what find_package(Mega) needs.
->>>>>>> clirun
+# The programs, the libraries with their headers, and what find_package(Mega) and pkg-config need.
 if(MEGA_FUZZ)
   return()
 endif()
@@ -14,14 +10,9 @@ set_target_properties(mega_base PROPERTIES EXPORT_NAME base)
 set_target_properties(mega_data PROPERTIES EXPORT_NAME data)
 set_target_properties(mega_kernels PROPERTIES EXPORT_NAME kernels)
 set_target_properties(mega_infer PROPERTIES EXPORT_NAME infer)
-<<<<<<< HEAD
 set_target_properties(mega_engine PROPERTIES EXPORT_NAME engine)
-install(TARGETS mega_program)
-install(TARGETS mega_base mega_data mega_kernels mega_infer mega_engine mega EXPORT MegaTargets)
-=======
 install(TARGETS mega_program mega_run_program)
-install(TARGETS mega_base mega_data mega_kernels mega_infer mega EXPORT MegaTargets)
->>>>>>> clirun
+install(TARGETS mega_base mega_data mega_kernels mega_infer mega_engine mega EXPORT MegaTargets)
 install(EXPORT MegaTargets NAMESPACE Mega:: DESTINATION ${package})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/mega DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
