@@ -78,9 +78,11 @@ Candidate sgemm() {
           2.0 * kSize * kSize * kSize};
 }
 
+double resident_mb() { return status_mb("VmRSS:"); }
+
 double peak_growth_mb(const std::function<void()>& run) {
   std::ofstream("/proc/self/clear_refs") << "5";  // forgets the peak so far
-  const double before = status_mb("VmRSS:");
+  const double before = resident_mb();
   run();
   return std::max(0.0, status_mb("VmHWM:") - before);
 }

@@ -32,6 +32,9 @@ std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats);
 // The yardstick: 1024^3 float32 products by the BLAS that libtorch uses.
 Candidate sgemm();
 
+// Resident size of this process now, in MB.
+double resident_mb();
+
 // Highest resident size while `run` runs minus resident size before, in MB. For a process that does nothing
 // else.
 double peak_growth_mb(const std::function<void()>& run);

@@ -3,6 +3,7 @@
 
 #include "bench/benchmarks.h"
 #include "bench/decode.h"
+#include "bench/stream.h"
 #include "cli/commands.h"
 #include "mega/base/file.h"
 #include "mega/kernels/instruction_set.h"
@@ -27,6 +28,9 @@ struct BenchCommand {
     if (settings.table == "decode") {
       const bench::DecodeTable table = bench::run_decode(decode_settings());
       print(table.markdown(), table.json());
+    } else if (settings.table == "stream") {
+      const bench::StreamResult stream = bench::run_stream(stream_settings());
+      print(stream.markdown(), stream.json());
     } else {
       const auto rows = bench::run_table(settings);
       print(bench::to_markdown(rows), bench::to_json(rows));
@@ -40,6 +44,14 @@ struct BenchCommand {
     decode.threads = settings.threads;
     decode.repeats = settings.repeats;
     return decode;
+  }
+
+  bench::StreamSettings stream_settings() const {
+    bench::StreamSettings stream;
+    if (!settings.preset.empty()) stream.preset = settings.preset;
+    if (!settings.lengths.empty()) stream.tokens = settings.lengths.front();
+    if (settings.threads > 0) stream.threads = settings.threads;
+    return stream;
   }
 
   void print(const std::string& markdown, const std::string& rows) const {
@@ -58,12 +70,13 @@ void add_bench(CLI::App& app) {
   sub->add_option(
          "table", s.table,
          "what to measure: ema, attention, layer (one block, forward), step (training), train (the whole "
-         "loop), lm (scoring text) or decode (the engine, token by token)")
+         "loop), lm (scoring text), decode (the engine, token by token) or stream (a very long text)")
       ->required()
-      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm", "decode"}));
+      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm", "decode", "stream"}));
   sub->add_option("--preset", s.preset, "preset or .toml file that gives the widths (default: the table's)");
   sub->add_option("--length", s.lengths,
-                  "sequence lengths, separated by commas; of decode, a far position (default: the table's)")
+                  "sequence lengths, separated by commas; of decode, a far position, of stream, its tokens "
+                  "(default: the table's)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
   sub->add_option("--batch", s.batch, "sequences at once (default: the table's)")->check(CLI::PositiveNumber);

@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "cli/any_model.h"
-
 namespace mega::cli {
+
+class PeerModels;  // cli/any_model.h
 
 // Of both programs. `peers` opens what the engine does not run; null: nobody does.
 void add_generate(CLI::App& app, const PeerModels* peers);

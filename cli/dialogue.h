@@ -15,7 +15,10 @@ namespace mega::cli {
 class Dialogue {
  public:
   Dialogue(infer::Predictor& predictor, const Tokenizer& tokenizer, const infer::GenerateOptions& options)
-      : predictor_(predictor), tokenizer_(tokenizer), options_(options) {}
+      : predictor_(predictor),
+        tokenizer_(tokenizer),
+        options_(options),
+        begins_line_(predictor.position() == 0) {}
 
   // Goes on after the text, which follows what was written before; on the screen, if there is one.
   infer::GenerateResult answer(std::string_view text, Screen* screen);
@@ -32,7 +35,7 @@ class Dialogue {
   infer::Predictor& predictor_;
   const Tokenizer& tokenizer_;
   infer::GenerateOptions options_;
-  bool begins_line_ = true;
+  bool begins_line_;
   size_t prompt_tokens_ = 0;
 };
 

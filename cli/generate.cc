@@ -31,7 +31,7 @@ struct GenerateCommand {
 
   void run();
   std::string read_prompt() const;
-  void write_one(const AnyLanguageModel& opened) const;
+  void write_one(const AnyLanguageModel& opened, const std::string& beginning) const;
   void write_many(const AnyLanguageModel& opened) const;
 };
 
@@ -43,11 +43,10 @@ std::string GenerateCommand::read_prompt() const {
   return text;
 }
 
-void GenerateCommand::write_one(const AnyLanguageModel& opened) const {
+void GenerateCommand::write_one(const AnyLanguageModel& opened, const std::string& beginning) const {
   const std::unique_ptr<infer::Predictor> predictor = opened.make();
   const auto* kept = dynamic_cast<const infer::Session*>(predictor.get());
   require(save_state.empty() || kept != nullptr, "--save-state: only texts of Mega models can be saved");
-  const std::string beginning = read_prompt();
   Dialogue dialogue(*predictor, opened.tokenizer(), options);
   Screen screen;
   if (echo && !json) screen.write(beginning);
@@ -97,9 +96,10 @@ void GenerateCommand::write_many(const AnyLanguageModel& opened) const {
 
 void GenerateCommand::run() {
   const std::unique_ptr<AnyLanguageModel> opened = open_language_model(model, session);
+  const std::string beginning = read_prompt();  // which Ctrl-C ends as it ends any program
   const InterruptGuard guard;
   if (prompts_file.empty())
-    write_one(*opened);
+    write_one(*opened, beginning);
   else
     write_many(*opened);
   constexpr int kInterrupted = 130;  // as a shell says it of SIGINT
@@ -133,7 +133,8 @@ void add_generate(CLI::App& app, const PeerModels* peers) {
           ->excludes(prompt_file)
           ->excludes(interactive)
           ->excludes(echo);
-  sub->add_option("--batch", command->batch, "texts written side by side; speed and memory depend on it")
+  sub->add_option("--batch", command->batch,
+                  "texts written side by side; 1 answers each prompt before the next is read")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024))
       ->needs(prompts);
@@ -146,12 +147,14 @@ void add_generate(CLI::App& app, const PeerModels* peers) {
   sub->add_option("--save-state", command->save_state,
                   "keep what the model knows of the text in this file, to go on with later")
       ->excludes(prompts);
-  const std::map<std::string, infer::CacheType> caches = {{"f32", infer::CacheType::f32},
-                                                          {"bf16", infer::CacheType::bf16}};
-  sub->add_option("--cache", command->session.cache,
-                  "how keys and values of the open chunk are kept: f32, or bf16 in half the memory, faster "
-                  "late in a long chunk, with three digits")
-      ->transform(CLI::CheckedTransformer(caches))
+  const auto set_cache = [command](const std::string& name) {
+    command->session.cache = name == "bf16" ? infer::CacheType::bf16 : infer::CacheType::f32;
+  };
+  sub->add_option_function<std::string>(
+         "--cache", set_cache,
+         "how keys and values of the open chunk are kept; bf16 halves them, which is faster late in a long "
+         "chunk, and keeps three digits")
+      ->check(CLI::IsMember({"f32", "bf16"}))
       ->default_str("f32")
       ->excludes(load);
   sub->add_flag("--json", command->json,

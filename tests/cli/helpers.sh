@@ -1,4 +1,4 @@
-# Sourced by the tests of the program with its path as first argument.
+# Sourced by the tests of the programs with the path of mega as first argument.
 mega=$1
 failures=0
 work=$(mktemp -d)

@@ -140,12 +140,12 @@ expect 105 "--top-p: expected a number, 0 to 1, got" generate "$work/bytes" --to
 expect 105 "expected a number" generate "$work/bytes" --temperature nan
 expect 1 "stop" generate "$work/bytes" --stop ""
 expect 108 "excludes" generate "$work/bytes" --prompt a --prompt-file "$work/two.txt"
-expect 1 "mega generate" predict "$work/bytes" --text a
+expect 1 '`generate`' predict "$work/bytes" --text a
 for i in $(seq 20); do printf 'a\tgood %d\nb\tbad %d\n' "$i" "$i"; done >"$work/labelled.tsv"
 expect 0 "" train text-small --data "$work/labelled.tsv" --out "$work/classifier" --threads 1 --set train.updates=1 \
   --set train.warmup=0 --set model.layers=1
-expect 1 "mega predict" generate "$work/classifier"
-expect 1 "mega predict" score "$work/classifier" "$work/two.txt"
+expect 1 '`predict`' generate "$work/classifier"
+expect 1 '`predict`' score "$work/classifier" "$work/two.txt"
 expect 1 "language models" eval "$work/classifier" --chunk 3
 [ ! -e "$work/x" ] || failed "a run that could not begin left a folder"
 

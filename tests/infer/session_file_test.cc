@@ -180,7 +180,7 @@ TEST_F(SessionFileTest, HostileFiles) {
   EXPECT_PRED2(contains, number("blocks", INT64_MAX), "blocks cannot be");
   EXPECT_PRED2(contains, number("cache_bits", 8), "cache_bits cannot be");
   EXPECT_PRED2(contains, number("cache_bits", 16), "blocks.0.keys cannot be");
-  EXPECT_PRED2(contains, number("blocks.0.position", 17), "blocks.1.position cannot be");
+  EXPECT_PRED2(contains, number("blocks.0.position", 17), "blocks.0.keys cannot be");
   EXPECT_PRED2(contains, number("blocks.1.position", 5), "blocks.1.position cannot be");
   EXPECT_PRED2(contains, message([](Numbers& numbers, Tensors&) { numbers.erase("blocks.1.position"); }),
                "has no number \"blocks.1.position\"");

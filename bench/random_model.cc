@@ -1,0 +1,28 @@
+#include "bench/random_model.h"
+
+#include "mega/base/error.h"
+#include "mega/base/text.h"
+#include "mega/config/model_file.h"
+#include "mega/config/presets.h"
+#include "mega/peers/factory.h"
+#include "mega/train/saved_model.h"
+
+namespace mega::bench {
+
+void write_random_model(const std::filesystem::path& path, const ModelOptions& options) {
+  const auto model = peers::make_token_model(options);
+  const ops::NamedTensors weights = train::weights_of(*model);
+  const ops::TensorViews views(weights);
+  write_model_file(path, options, views.views());
+}
+
+ModelOptions chunked_language_model(const std::string& preset) {
+  const ModelOptions options = load_recipe(preset).model;
+  const auto* language = std::get_if<LanguageModelOptions>(&options.model);
+  require(language != nullptr && language->block.chunk > 0,
+          "this benchmark works on presets of language models that attend in chunks, ", in_quotes(preset),
+          " is none");
+  return options;
+}
+
+}  // namespace mega::bench
