@@ -159,7 +159,8 @@ TEST(Presets, ChunkFormsDifferOnlyInTheChunk) {
 }
 
 TEST(Presets, AudioStreamSeesThePastAlone) {
-  const auto& model = std::get<ClassifierOptions>(load_preset("audio-stream").model.model);
+  const Recipe recipe = load_preset("audio-stream");
+  const auto& model = std::get<ClassifierOptions>(recipe.model.model);
   EXPECT_TRUE(model.block.causal);
   EXPECT_FALSE(model.block.ema.bidirectional);
   EXPECT_GT(model.block.chunk, 0);
