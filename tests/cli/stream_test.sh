@@ -1,0 +1,84 @@
+# predict --stream as a user meets it: bytes of text, sound with and without a head, and Ctrl-C.
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
+export OMP_WAIT_POLICY=passive # small tensors: waiting threads must not spin
+run=$2
+
+for i in $(seq 20); do printf 'a\tgood %d\nb\tbad %d\n' "$i" "$i"; done >"$work/labelled.tsv"
+tiny=(--threads 1 --set model.layers=1 --set model.block.width=16 --set model.block.values=16
+  --set model.block.shared=16 --set model.block.hidden=16 --set model.block.chunk=32
+  --set model.block.ema.dimension=2 --set train.warmup=1 --set train.evaluate=0 --set train.updates=3)
+causal=(--set model.block.causal=true --set model.block.ema.bidirectional=false)
+expect 0 "model" train text-small "${tiny[@]}" "${causal[@]}" --data "$work/labelled.tsv" --out "$work/text"
+expect 0 "model" train text-small "${tiny[@]}" --data "$work/labelled.tsv" --out "$work/both-ways"
+
+# number COUNT VALUE: little-endian. sound FILE: a WAV file of one second at 1,000 samples a second.
+number() { for ((i = 0; i < $1; ++i)); do printf '%b' "\\x$(printf %02x $(($2 >> (8 * i) & 255)))"; done; }
+samples() { for i in $(seq 1000); do number 2 $(((i * $1 % 200 - 100) * 100)); done; }
+head_of() {
+  printf RIFF
+  number 4 2036
+  printf 'WAVEfmt '
+  number 4 16 && number 2 1 && number 2 1 && number 4 "$1" && number 4 $(($1 * 2)) && number 2 2 && number 2 16
+  printf data
+  number 4 2000
+}
+for class in 3 17; do
+  mkdir -p "$work/sounds/$class"
+  samples $class >"$work/$class.raw"
+  for i in $(seq 6); do { head_of 1000 && cat "$work/$class.raw"; } >"$work/sounds/$class/$i.wav"; done
+done
+expect 0 "model" train audio-stream "${tiny[@]}" --set input.rate=1000 --set input.length=1000 \
+  --data "$work/sounds" --out "$work/sound"
+expect 0 "model" train audio-stream "${tiny[@]}" --set input.rate=1000 --set input.length=1000 \
+  --set input.standardize=position --data "$work/sounds" --out "$work/placed"
+
+mega=$run # what `expect` runs from here on
+stream() { "$run" predict "$@" --stream 2>/dev/null; }
+same() { [ "$1" = "$2" ] || failed "$3: expected \"$1\", got \"$2\""; }
+
+printf 'good %.0s' $(seq 40) >"$work/long.txt" # 200 bytes
+same 4 "$(stream "$work/text" "$work/long.txt" --every 50 | wc -l)" "decisions of a text"
+same 7 "$(stream "$work/text" --every 30 --window 60 <"$work/long.txt" | wc -l)" "decisions and what is left"
+same '{"position":50' "$(stream "$work/text" --every 50 --json <"$work/long.txt" | head -n 1 | cut -d , -f 1)" "JSON"
+same "" "$(stream "$work/text" </dev/null)" "nothing"
+
+# What a WAV file says as a stream, without its head, in pieces, and to predict, which reads the whole.
+whole=$("$run" predict "$work/sound" "$work/sounds/3/1.wav" | cut -f 2-)
+[ -n "$whole" ] || failed "no answer"
+for input in "$work/sounds/3/1.wav" "$work/3.raw"; do
+  same "$whole" "$(stream "$work/sound" "$input" --every 1000 --window 0 | cut -f 2-)" "$input"
+done
+pieces=$({ head -c 333 "$work/3.raw" && sleep 0.2 && tail -c +334 "$work/3.raw"; } |
+  stream "$work/sound" --every 1000 --window 0)
+same "1.000 s	$whole" "$pieces" "pieces"
+same 4 "$(stream "$work/sound" "$work/3.raw" | wc -l)" "four a second"
+
+# Ctrl-C while nothing comes.
+mkfifo "$work/pipe"
+"$run" predict "$work/sound" --stream "$work/pipe" >"$work/heard" 2>/dev/null &
+listener=$!
+exec 9>"$work/pipe"
+cat "$work/3.raw" >&9
+for _ in $(seq 100); do
+  [ "$(wc -l <"$work/heard")" -ge 4 ] && break
+  sleep 0.1
+done
+kill -INT $listener
+wait $listener || failed "Ctrl-C: status $?"
+exec 9>&-
+same 4 "$(wc -l <"$work/heard")" "decisions before Ctrl-C"
+
+# What is wrong.
+{ head_of 8000 && cat "$work/3.raw"; } >"$work/fast.wav"
+expect 1 "the model was trained with 1000" predict "$work/sound" --stream "$work/fast.wav"
+expect 1 "input.standardize=channel" predict "$work/placed" --stream "$work/3.raw"
+expect 1 "causal = true" predict "$work/both-ways" --stream "$work/long.txt"
+expect 1 "none.raw" predict "$work/sound" --stream "$work/none.raw"
+expect 1 "one file" predict "$work/text" --stream "$work/long.txt" "$work/long.txt"
+expect 1 "one file" predict "$work/text" --stream --text good
+expect 107 "--stream" predict "$work/text" --every 5
+expect 105 "--every" predict "$work/text" --stream --every 0
+
+echo "$failures failures"
+[ "$failures" = 0 ]
