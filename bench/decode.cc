@@ -95,7 +95,7 @@ void decode(std::span<Session* const> sessions, int64_t count) {
       next.push_back(kFirstSymbol + static_cast<int32_t>((i + static_cast<int64_t>(s)) % 100));
     for (const int32_t& token : next) parts.emplace_back(&token, 1);
     infer::feed_together(sessions, parts);
-    for (Session* session : sessions) session->logits();
+    infer::predict_together(sessions);
   }
 }
 

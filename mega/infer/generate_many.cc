@@ -103,6 +103,7 @@ void SessionSource::feed(std::span<Predictor* const> predictors,
   std::vector<Session*> sessions;
   for (Predictor* predictor : predictors) sessions.push_back(static_cast<Session*>(predictor));
   feed_together(sessions, tokens);
+  predict_together(sessions);
 }
 
 void generate_many(const PredictorSource& model, const Tokenizer& tokenizer,

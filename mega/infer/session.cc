@@ -81,14 +81,30 @@ void Session::keep_features(const float* row) {
 }
 
 std::span<const float> Session::logits() {
-  require(!features_.empty(), "a model that has read nothing predicts nothing: feed </s> first");
-  if (logits_.empty()) {
-    const int64_t vocabulary = model_->output().vocabulary();
-    logits_.resize(static_cast<size_t>(vocabulary));
-    model_->output().logits({features_.data(), std::ssize(features_)}, {logits_.data(), vocabulary}, 1,
-                            {*pool_, *work_});
-  }
+  Session* const self = this;
+  predict_together({&self, 1});
   return logits_;
+}
+
+void predict_together(std::span<Session* const> sessions) {
+  std::vector<Session*> waiting;
+  std::vector<float> features;
+  for (Session* session : sessions) {
+    require(session->model_ == sessions[0]->model_, "sessions of different models cannot go together");
+    require(!session->features_.empty(), "a model that has read nothing predicts nothing: feed </s> first");
+    if (!session->logits_.empty()) continue;
+    waiting.push_back(session);
+    features.insert(features.end(), session->features_.begin(), session->features_.end());
+  }
+  if (waiting.empty()) return;
+  const TokenOutput& output = sessions[0]->model_->output();
+  const int64_t rows = std::ssize(waiting), width = std::ssize(waiting[0]->features_);
+  const Run run{*waiting[0]->pool_, *waiting[0]->work_};
+  const kernels::Rows logits{run.work.floats(Workspace::kLogits, rows * output.vocabulary()),
+                             output.vocabulary()};
+  output.logits({features.data(), width}, logits, rows, run);
+  for (int64_t i = 0; i < rows; ++i)
+    waiting[static_cast<size_t>(i)]->logits_.assign(logits[i], logits[i] + output.vocabulary());
 }
 
 void Session::score(std::span<const int32_t> tokens, std::span<const int32_t> next, std::span<float> out) {

@@ -62,6 +62,7 @@ class Session : public Predictor {
  private:
   friend void feed_together(std::span<Session* const> sessions,
                             std::span<const std::span<const int32_t>> tokens);
+  friend void predict_together(std::span<Session* const> sessions);
 
   void check_room(int64_t tokens) const;
   void keep_features(const float* row);
@@ -77,5 +78,9 @@ class Session : public Predictor {
 // Feeds many sessions of one model at once, tokens[i] to sessions[i]: weights are read once for all of them.
 // All use the first one's threads. A session must not be there twice. If it fails, no session has changed.
 void feed_together(std::span<Session* const> sessions, std::span<const std::span<const int32_t>> tokens);
+
+// Computes the logits of many sessions of one model at once, which each of them then has: the output layer is
+// read once for all of them.
+void predict_together(std::span<Session* const> sessions);
 
 }  // namespace mega::infer
