@@ -25,9 +25,11 @@ LanguageModel::LanguageModel(ModelFile file, const std::string& where)
   }
   const int64_t width = options_.block.width;
   embedding_.emplace(weights_, "decoder", options_, width);
-  stack_.emplace(weights_, "decoder",
-                 StackOptions{options_.block, options_.layers, options_.normalize_embedding,
-                              options_.affine_final_norm});
+  BlockOptions block = options_.block;
+  block.ema.truncation = 0;  // of no effect on a stream
+  stack_.emplace(
+      weights_, "decoder",
+      StackOptions{block, options_.layers, options_.normalize_embedding, options_.affine_final_norm});
   output_.emplace(weights_, "decoder", options_, width, *embedding_);
 }
 

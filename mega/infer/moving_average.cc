@@ -61,14 +61,18 @@ MovingAverage::Direction MovingAverage::direction(WeightFile& file, const std::s
     input[i] = static_cast<float>(b);
     output[i] = static_cast<float>(c);
     product[i] = static_cast<float>(b * c);
-    cut[i] = static_cast<float>(std::pow(q, static_cast<double>(options_.truncation)));
+    if (options_.truncation > 0)
+      cut[i] = static_cast<float>(std::pow(q, static_cast<double>(options_.truncation)));
   }
   const auto packed = [&](const std::vector<float>& values) {
     AlignedVector<float> result(static_cast<size_t>(state_size()));
     kernels::ema_pack(values.data(), width_, n_, result.data());
     return result;
   };
-  return {packed(decay), packed(input), packed(output), packed(product), packed(cut)};
+  Direction made{packed(decay), packed(input), packed(output), {}, {}};
+  if (needs_product()) made.product = packed(product);
+  if (options_.truncation > 0) made.cut = packed(cut);
+  return made;
 }
 
 int64_t MovingAverage::state_size() const { return kernels::ema_groups(width_) * n_ * kEmaLanes; }
@@ -90,8 +94,12 @@ void MovingAverage::forward(kernels::ConstRows x, kernels::Rows y, std::span<con
                      stream(x, y, segment, group,
                             segment.state->blocks[index].averages.data() + group * n_ * kEmaLanes);
                    } else {
-                     fresh.resize(static_cast<size_t>(n_ * kEmaLanes));
-                     whole(x, y, segment, group, fresh.data());
+                     fresh.assign(static_cast<size_t>(n_ * kEmaLanes), 0.0f);
+                     if (needs_product()) {
+                       whole(x, y, segment, group, fresh.data());
+                     } else {
+                       stream(x, y, segment, group, fresh.data());
+                     }
                    }
                  }
                });
@@ -123,7 +131,7 @@ void MovingAverage::whole(kernels::ConstRows x, kernels::Rows y, const Segment& 
     weights.decay = direction.decay.data() + at;
     weights.output = direction.product.data() + at;
     weights.truncation = options_.truncation;
-    weights.cut = direction.cut.data() + at;
+    if (options_.truncation > 0) weights.cut = direction.cut.data() + at;
     EmaOutput output;
     output.data = y[segment.begin] + first;
     output.stride = y.stride;

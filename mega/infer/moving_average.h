@@ -29,9 +29,12 @@ class MovingAverage {
   // Packed for the kernels: (groups, N, lanes).
   struct Direction {
     AlignedVector<float> decay, input, output;
-    AlignedVector<float> product;  // input * output: what a scan from zero may use instead of both
+    AlignedVector<float> product;  // input * output: what a scan from zero uses instead of both
     AlignedVector<float> cut;      // decay^truncation
   };
+  // A stream that begins at zero does for whole sequences too, unless both directions are added up or the
+  // kernel is cut.
+  bool needs_product() const { return options_.bidirectional || options_.truncation > 0; }
   Direction direction(WeightFile& file, const std::string& name, int64_t first_row) const;
   void stream(kernels::ConstRows x, kernels::Rows y, const Segment& segment, int64_t group,
               float* state) const;
