@@ -219,8 +219,9 @@ HWY_INLINE void Dots(const void* data, int64_t depth, int64_t begin, int64_t end
         typename Products::Sum sums[kTokens][kRows];
         // Next in a strip is the row below. Neighbours are a single stream, to be fetched well before.
         constexpr int64_t kFarAhead = (1 << 14) / sizeof(*w);
-        SumTile<Products>(weights, inputs, depth, step == 1 ? kFarAhead : depth, sums);
-        if (step == 1 && first + kRows <= end) {
+        const bool neighbours = Products::kTileRows == TileRows::neighbours && step == 1;
+        SumTile<Products>(weights, inputs, depth, neighbours ? kFarAhead : depth, sums);
+        if (neighbours && first + kRows <= end) {
           for (int t = 0; t < kTokens; ++t)
             for (int r = 0; r < kRows; r += 4) store.Four(m + t, first + r, &sums[t][r]);
         } else {

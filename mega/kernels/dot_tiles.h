@@ -35,18 +35,17 @@ enum class TileRows { apart, neighbours };
 template <int kMostTokens, TileRows kTileRows, class Tile>
 void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_end, int64_t token_bytes,
                const Tile& tile) {
-  const auto for_rows = [&](auto rows, TileRows lie, const auto& body) {
+  const auto for_rows = [&](auto rows, auto lie, const auto& body) {
     const int64_t strip = (end - begin + rows - 1) / rows;
-    for (int64_t i = 0; i < strip; ++i) {
-      if (lie == TileRows::apart)
-        body(begin + i, strip);
-      else
-        body(begin + i * rows, 1);
-    }
+    if constexpr (lie() == TileRows::apart)
+      for (int64_t n = begin; n < begin + strip; ++n) body(n, strip);
+    else
+      for (int64_t n = begin; n < end; n += rows) body(n, 1);
   };
+  const std::integral_constant<TileRows, TileRows::apart> apart;
   if (token_end - token_begin == 1) {
     const std::integral_constant<int, kRowsOfLoneToken> rows;
-    return for_rows(rows, TileRows::apart, [&](int64_t n, int64_t step) {
+    return for_rows(rows, apart, [&](int64_t n, int64_t step) {
       tile(rows, std::integral_constant<int, 1>(), n, step, token_begin);
     });
   }
@@ -55,7 +54,7 @@ void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_en
     const int64_t tokens = std::min(block, token_end - first);
     const int64_t pieces = (tokens + kMostTokens - 1) / kMostTokens;
     const std::integral_constant<int, kRowsOfTile> rows;
-    for_rows(rows, kTileRows, [&](int64_t n, int64_t step) {
+    for_rows(rows, std::integral_constant<TileRows, kTileRows>(), [&](int64_t n, int64_t step) {
       // Of nearly equal size: 7 tokens are 4 + 3, not 6 + 1.
       for (int64_t piece = 0; piece < pieces; ++piece) {
         const int64_t m = first + tokens * piece / pieces, next = first + tokens * (piece + 1) / pieces;
