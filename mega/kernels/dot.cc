@@ -27,7 +27,8 @@ inline constexpr int kTileTokens = 3;
 using Integers = hn::ScalableTag<int32_t>;
 using IntegerVector = hn::Vec<Integers>;
 
-// How numbers of each type are multiplied and added up: a step takes Lanes() weights and inputs.
+// How numbers of each type are multiplied and added up: a step takes Lanes() weights and inputs. kTileRows is
+// how the rows of a tile of several tokens lie.
 
 template <class T>  // float, or uint16_t for bf16
 struct FloatProducts {
@@ -36,6 +37,7 @@ struct FloatProducts {
   using Sum = float;
   using Accumulator = Vector;
   static constexpr int kMostTokens = kTileTokens;
+  static constexpr TileRows kTileRows = TileRows::apart;
 
   static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(Floats())); }
   static HWY_INLINE Vector LoadInput(const float* p) { return hn::LoadU(Floats(), p); }
@@ -59,6 +61,7 @@ struct IntegerProducts {
     IntegerVector first, second;
   };
   static constexpr int kMostTokens = HWY_TARGET == HWY_AVX3 ? 6 : 3;
+  static constexpr TileRows kTileRows = TileRows::neighbours;
   using Shorts = hn::ScalableTag<int16_t>;
   using ShortVector = hn::Vec<Shorts>;
 
@@ -84,6 +87,7 @@ struct VnniProducts {
   using Sum = int32_t;
   using Accumulator = IntegerVector;
   static constexpr int kMostTokens = kTileTokens;
+  static constexpr TileRows kTileRows = TileRows::neighbours;
   using Bytes = hn::Repartition<int8_t, Integers>;
   using ByteVector = hn::Vec<Bytes>;
 
@@ -155,11 +159,12 @@ HWY_INLINE void Step(const LoadWeight& load_weight, const LoadInput& load_input,
 }
 
 // sums[t][r] = weights[r] . inputs[t]. Each sum has one accumulator, fed in the order of the columns, and is
-// reduced in one way: its bits do not depend on the tile.
+// reduced in one way: its bits do not depend on the tile. What a later tile reads, `ahead` weights further
+// on, is fetched meanwhile.
 template <class Products, int kRows, int kTokens>
 HWY_INLINE void SumTile(const typename Products::Weight* const (&weights)[kRows],
                         const typename Products::Input* const (&inputs)[kTokens], int64_t depth,
-                        typename Products::Sum (&sums)[kTokens][kRows]) {
+                        int64_t ahead, typename Products::Sum (&sums)[kTokens][kRows]) {
   typename Products::Accumulator accumulators[kTokens][kRows];
   HWY_UNROLL(8)
   for (auto& of_token : accumulators) {
@@ -169,10 +174,10 @@ HWY_INLINE void SumTile(const typename Products::Weight* const (&weights)[kRows]
   const int64_t lanes = Products::Lanes();
   int64_t k = 0;
   for (; k + lanes <= depth; k += lanes) {
-    // Next is the row below; to the second-level cache, as the first holds what other tokens read again. An
-    // address beyond the matrix does no harm.
+    // To the second-level cache, as the first holds what other tokens read again. An address beyond the
+    // matrix does no harm.
     HWY_UNROLL(8)
-    for (int r = 0; r < kRows; ++r) __builtin_prefetch(weights[r] + k + depth, 0, 2);
+    for (int r = 0; r < kRows; ++r) __builtin_prefetch(weights[r] + k + ahead, 0, 2);
     Step<Products>([&](int r) HWY_ATTR { return Products::LoadWeight(weights[r] + k); },
                    [&](int t) HWY_ATTR { return Products::LoadInput(inputs[t] + k); }, accumulators);
   }
@@ -193,14 +198,15 @@ HWY_INLINE void SumTile(const typename Products::Weight* const (&weights)[kRows]
   }
 }
 
-// Calls store(m, n, w_n . x_m) for n in [begin, end) and m in [token_begin, token_end).
+// Stores w_n . x_m for n in [begin, end) and m in [token_begin, token_end): four neighbours n at once by
+// store.Four(m, n, sums), or one by store.One(m, n, sum).
 template <class Products, class Store>
 HWY_INLINE void Dots(const void* data, int64_t depth, int64_t begin, int64_t end,
                      const typename Products::Input* x, int64_t x_stride, int64_t token_begin,
                      int64_t token_end, const Store& store) {
   const auto* w = static_cast<const typename Products::Weight*>(data);
   const int64_t token_bytes = depth * static_cast<int64_t>(sizeof(*x));
-  for_tiles<Products::kMostTokens>(
+  for_tiles<Products::kMostTokens, Products::kTileRows>(
       begin, end, token_begin, token_end, token_bytes,
       [&](auto tile_rows, auto tile_tokens, int64_t first, int64_t step, int64_t m) HWY_ATTR {
         constexpr int kRows = decltype(tile_rows)::value, kTokens = decltype(tile_tokens)::value;
@@ -211,17 +217,59 @@ HWY_INLINE void Dots(const void* data, int64_t depth, int64_t begin, int64_t end
         for (int r = 0; r < kRows; ++r) weights[r] = w + row(r) * depth;
         for (int t = 0; t < kTokens; ++t) inputs[t] = x + (m + t) * x_stride;
         typename Products::Sum sums[kTokens][kRows];
-        SumTile<Products>(weights, inputs, depth, sums);
-        for (int t = 0; t < kTokens; ++t)
-          for (int r = 0; r < kRows; ++r) store(m + t, row(r), sums[t][r]);
+        // Next in a strip is the row below. Neighbours are a single stream, to be fetched well before.
+        constexpr int64_t kFarAhead = (1 << 14) / sizeof(*w);
+        const bool neighbours = Products::kTileRows == TileRows::neighbours && step == 1;
+        SumTile<Products>(weights, inputs, depth, neighbours ? kFarAhead : depth, sums);
+        if (neighbours && first + kRows <= end) {
+          for (int t = 0; t < kTokens; ++t)
+            for (int r = 0; r < kRows; r += 4) store.Four(m + t, first + r, &sums[t][r]);
+        } else {
+          for (int t = 0; t < kTokens; ++t)
+            for (int r = 0; r < kRows; ++r) store.One(m + t, row(r), sums[t][r]);
+        }
       });
 }
+
+struct FloatStore {
+  Rows y;
+
+  HWY_INLINE void One(int64_t m, int64_t n, float sum) const { y[m][n] = sum; }
+  HWY_INLINE void Four(int64_t m, int64_t n, const float* sums) const { std::copy_n(sums, 4, y[m] + n); }
+};
+
+// Scales sums of products of integers, less kOffset times the sum of the weights.
+template <int kOffset>
+struct IntegerStore {
+  const Weights& weights;
+  const float* input_scales;
+  Rows y;
+
+  HWY_INLINE void One(int64_t m, int64_t n, int32_t sum) const {
+    const int32_t exact = kOffset == 0 ? sum : sum - kOffset * weights.sums[n];
+    y[m][n] = static_cast<float>(exact) * (weights.scales[n] * input_scales[m]);
+  }
+  HWY_INLINE void Four(int64_t m, int64_t n, const int32_t* sums) const {
+    const hn::CappedTag<int32_t, 4> integers;
+    const hn::CappedTag<float, 4> floats;
+    const auto input_scale = hn::Set(floats, input_scales[m]);
+    for (int i = 0; i < 4; i += static_cast<int>(hn::Lanes(floats))) {
+      auto exact = hn::LoadU(integers, sums + i);
+      if constexpr (kOffset != 0) {
+        const auto of_weights = hn::LoadU(integers, weights.sums + n + i);
+        exact = hn::Sub(exact, hn::Mul(of_weights, hn::Set(integers, kOffset)));
+      }
+      const auto scale = hn::Mul(hn::LoadU(floats, weights.scales + n + i), input_scale);
+      hn::StoreU(hn::Mul(hn::ConvertTo(floats, exact), scale), floats, y[m] + n + i);
+    }
+  }
+};
 
 template <class T>
 void FloatDots(const Weights& weights, int64_t begin, int64_t end, ConstRows x, int64_t token_begin,
                int64_t token_end, Rows y) {
   Dots<FloatProducts<T>>(weights.data, weights.depth, begin, end, x.data, x.stride, token_begin, token_end,
-                         [&](int64_t m, int64_t n, float sum) HWY_ATTR { y[m][n] = sum; });
+                         FloatStore{y});
 }
 
 // Beyond this depth, 32 bits may not hold a sum.
@@ -238,7 +286,7 @@ void DeepIntegerDots(const Weights& weights, int64_t begin, int64_t end, const A
         const int8_t* row = w + n * weights.depth + k;
         int32_t sums[1][4];
         SumTile<IntegerProducts>({row, row, row, row}, {x.quantized + m * weights.depth + k},
-                                 std::min(kDeep, weights.depth - k), sums);
+                                 std::min(kDeep, weights.depth - k), 0, sums);
         total += sums[0][0];
       }
       y[m][n] = static_cast<float>(total) * (weights.scales[n] * x.scales[m]);
@@ -254,16 +302,11 @@ void IntegerDots(const Weights& weights, int64_t begin, int64_t end, const Activ
   static const bool has_vnni = __builtin_cpu_supports("avx512vnni") != 0;
   if (has_vnni) {
     return Dots<VnniProducts>(weights.data, depth, begin, end, x.quantized, depth, token_begin, token_end,
-                              [&](int64_t m, int64_t n, int32_t sum) HWY_ATTR {
-                                const int32_t exact = sum - 128 * weights.sums[n];
-                                y[m][n] = static_cast<float>(exact) * (weights.scales[n] * x.scales[m]);
-                              });
+                              IntegerStore<128>{weights, x.scales, y});
   }
 #endif
   Dots<IntegerProducts>(weights.data, depth, begin, end, x.quantized, depth, token_begin, token_end,
-                        [&](int64_t m, int64_t n, int32_t sum) HWY_ATTR {
-                          y[m][n] = static_cast<float>(sum) * (weights.scales[n] * x.scales[m]);
-                        });
+                        IntegerStore<0>{weights, x.scales, y});
 }
 
 void DotRows(const Weights& weights, int64_t begin, int64_t end, const Activations& x, int64_t row_begin,

@@ -23,24 +23,30 @@ void with_constant(int64_t count, const Call& call) {
   call(std::integral_constant<int, kMost>());
 }
 
+// Where the rows of a tile of several tokens lie. Far apart, each is in a strip of its own, through which it
+// advances row by row: so memory is read in several long streams, which the CPU's prefetcher follows. It does
+// not see streams that share a page, as neighbouring rows often do. But neighbours have their outputs side by
+// side, to be finished and stored together, which counts where products are few bytes and few instructions.
+enum class TileRows { apart, neighbours };
+
 // Calls tile(rows, tokens, first, step, m) for tiles of the rows first, first + step, ... and the tokens from
 // m on, with the numbers of rows and tokens as compile-time constants. Together they cover [begin, end) and
-// [token_begin, token_end). Rows may lie beyond `end`, tokens do not.
-//
-// The rows of a tile are far apart, each in a strip of its own, through which it advances row by row: so
-// memory is read in several long streams, which the CPU's prefetcher follows. It does not see streams that
-// share a page, as neighbouring rows often do.
-template <int kMostTokens, class Tile>
+// [token_begin, token_end). Rows may lie beyond `end`, tokens do not. Tiles of one token have rows apart.
+template <int kMostTokens, TileRows kTileRows, class Tile>
 void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_end, int64_t token_bytes,
                const Tile& tile) {
-  const auto for_rows = [&](auto rows, const auto& body) {
+  const auto for_rows = [&](auto rows, auto lie, const auto& body) {
     const int64_t strip = (end - begin + rows - 1) / rows;
-    for (int64_t n = begin; n < begin + strip; ++n) body(n, strip);
+    if constexpr (lie() == TileRows::apart)
+      for (int64_t n = begin; n < begin + strip; ++n) body(n, strip);
+    else
+      for (int64_t n = begin; n < end; n += rows) body(n, 1);
   };
+  const std::integral_constant<TileRows, TileRows::apart> apart;
   if (token_end - token_begin == 1) {
     const std::integral_constant<int, kRowsOfLoneToken> rows;
-    return for_rows(rows, [&](int64_t n, int64_t strip) {
-      tile(rows, std::integral_constant<int, 1>(), n, strip, token_begin);
+    return for_rows(rows, apart, [&](int64_t n, int64_t step) {
+      tile(rows, std::integral_constant<int, 1>(), n, step, token_begin);
     });
   }
   const int64_t block = std::max<int64_t>(kBlockBytes / (token_bytes + 1) / kMostTokens, 1) * kMostTokens;
@@ -48,11 +54,11 @@ void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_en
     const int64_t tokens = std::min(block, token_end - first);
     const int64_t pieces = (tokens + kMostTokens - 1) / kMostTokens;
     const std::integral_constant<int, kRowsOfTile> rows;
-    for_rows(rows, [&](int64_t n, int64_t strip) {
+    for_rows(rows, std::integral_constant<TileRows, kTileRows>(), [&](int64_t n, int64_t step) {
       // Of nearly equal size: 7 tokens are 4 + 3, not 6 + 1.
       for (int64_t piece = 0; piece < pieces; ++piece) {
         const int64_t m = first + tokens * piece / pieces, next = first + tokens * (piece + 1) / pieces;
-        with_constant<kMostTokens>(next - m, [&](auto count) { tile(rows, count, n, strip, m); });
+        with_constant<kMostTokens>(next - m, [&](auto count) { tile(rows, count, n, step, m); });
       }
     });
   }
