@@ -79,30 +79,29 @@ int64_t MovingAverage::state_size() const { return kernels::ema_groups(width_) *
 
 void MovingAverage::forward(kernels::ConstRows x, kernels::Rows y, std::span<const Segment> segments,
                             size_t index, const Run& run) const {
-  const int64_t groups = kernels::ema_groups(width_);
+  const int64_t groups = kernels::ema_groups(width_), count = std::ssize(segments);
   int64_t rows = 0;
   for (const Segment& segment : segments) rows += segment.length;
-  const int64_t steps = std::max<int64_t>(1, rows / static_cast<int64_t>(segments.size())) * n_ * kEmaLanes;
+  const int64_t steps = std::max<int64_t>(1, rows / count) * n_ * kEmaLanes;
   constexpr int64_t kWorthwhile = 2048;  // averages
-  run.pool.run(static_cast<int64_t>(segments.size()) * groups, (kWorthwhile + steps - 1) / steps,
-               [&](int64_t begin, int64_t end) {
-                 AlignedVector<float> fresh;
-                 for (int64_t item = begin; item < end; ++item) {
-                   const Segment& segment = segments[static_cast<size_t>(item / groups)];
-                   const int64_t group = item % groups;
-                   if (segment.state != nullptr) {
-                     stream(x, y, segment, group,
-                            segment.state->blocks[index].averages.data() + group * n_ * kEmaLanes);
-                   } else {
-                     fresh.assign(static_cast<size_t>(n_ * kEmaLanes), 0.0f);
-                     if (needs_product()) {
-                       whole(x, y, segment, group, fresh.data());
-                     } else {
-                       stream(x, y, segment, group, fresh.data());
-                     }
-                   }
-                 }
-               });
+  // One text after the other in a group of channels: their weights stay in the cache.
+  run.pool.run(count * groups, (kWorthwhile + steps - 1) / steps, [&](int64_t begin, int64_t end) {
+    AlignedVector<float> fresh;
+    for (int64_t item = begin; item < end; ++item) {
+      const Segment& segment = segments[static_cast<size_t>(item % count)];
+      const int64_t group = item / count;
+      if (segment.state != nullptr) {
+        stream(x, y, segment, group, segment.state->blocks[index].averages.data() + group * n_ * kEmaLanes);
+      } else {
+        fresh.assign(static_cast<size_t>(n_ * kEmaLanes), 0.0f);
+        if (needs_product()) {
+          whole(x, y, segment, group, fresh.data());
+        } else {
+          stream(x, y, segment, group, fresh.data());
+        }
+      }
+    }
+  });
 }
 
 void MovingAverage::stream(kernels::ConstRows x, kernels::Rows y, const Segment& segment, int64_t group,

@@ -57,7 +57,7 @@ struct ThreadPool::Shared {
   // The job. Written by the caller while no job is open and no worker is at one.
   Call call = nullptr;
   const void* context = nullptr;
-  int64_t items = 0, piece = 0;
+  int64_t items = 0, grain = 1, shares = 1;
   std::atomic<bool> failed{false};
   std::exception_ptr error;  // of the one who set `failed`
 
@@ -65,10 +65,13 @@ struct ThreadPool::Shared {
 
   void take_pieces() {
     try {
-      for (;;) {
-        const int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
-        if (begin >= items) return;
-        call(context, begin, std::min(begin + piece, items));
+      for (int64_t begin = next.load(std::memory_order_relaxed); begin < items;) {
+        // A share of what is left: long ranges first, short ones at the end, so that no thread waits for long.
+        const int64_t grains = (items - begin - 1) / grain / shares + 1;
+        const int64_t end = std::min(begin + grains * grain, items);
+        if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+        call(context, begin, end);
+        begin = next.load(std::memory_order_relaxed);
       }
     } catch (...) {
       if (!failed.exchange(true)) error = std::current_exception();
@@ -145,12 +148,11 @@ void ThreadPool::run(int64_t items, int64_t grain, Call call, const void* contex
   // The one who has the pool may be a body of its own job: a nested call works alone as well.
   if (items <= grain || shared.workers.empty() || shared.busy.exchange(true, std::memory_order_acquire))
     return call(context, 0, items);
-  const int64_t pieces = 4 * int64_t{threads()};  // several for each, so that a slow thread takes fewer
-  const int64_t grains = (items - 1) / grain / pieces + 1;
   shared.call = call;
   shared.context = context;
   shared.items = items;
-  shared.piece = grains * grain;
+  shared.grain = grain;
+  shared.shares = 2 * int64_t{threads()};
   shared.run();
   const std::exception_ptr error = std::exchange(shared.error, nullptr);
   shared.busy.store(false, std::memory_order_release);

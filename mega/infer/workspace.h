@@ -74,7 +74,7 @@ struct Run {
   // Calls body(begin, end) on ranges of rows worth a thread's while.
   template <class Body>
   void rows(int64_t rows, int64_t columns, const Body& body) const {
-    constexpr int64_t kWorthwhile = 8192;  // elements
+    constexpr int64_t kWorthwhile = 2048;  // elements
     pool.run(rows, (kWorthwhile + columns - 1) / columns, body);
   }
 };

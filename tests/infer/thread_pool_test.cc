@@ -53,9 +53,13 @@ TEST(ThreadPool, EveryItemOnceInRangesOfWholeGrains) {
   }
 }
 
-TEST(ThreadPool, DividesWorkIntoSeveralPiecesForEachThread) {
+// Each range is a quarter of what is left: 600 of 800 are left, then 450, 338, ...
+TEST(ThreadPool, RangesGetShorterTowardsTheEnd) {
   ThreadPool pool(2);
-  EXPECT_EQ(ranges_of(pool, 800, 1).size(), 8u);
+  const auto ranges = ranges_of(pool, 800, 1);
+  ASSERT_GE(ranges.size(), 8u);
+  EXPECT_EQ(ranges.front(), std::pair(int64_t{0}, int64_t{200}));
+  EXPECT_EQ(ranges.back(), std::pair(int64_t{799}, int64_t{800}));
   EXPECT_EQ(ranges_of(pool, 800, 400).size(), 2u);
   EXPECT_EQ(ranges_of(pool, 800, 800).size(), 1u);
 }
