@@ -11,6 +11,7 @@
 #include "bench/random_model.h"
 #include "mega/base/aligned.h"
 #include "mega/base/error.h"
+#include "mega/base/progress.h"
 #include "mega/base/table.h"
 #include "mega/base/temporary_folder.h"
 #include "mega/base/text.h"
@@ -99,13 +100,51 @@ void decode(std::span<Session* const> sessions, int64_t count) {
   }
 }
 
-// Something that takes a number of tokens, and how it is timed.
+// Decoding from a place in a text on, again and again; a slice of it at a time, so that all cases share the
+// good and the bad moments of a noisy machine.
 struct Case {
   DecodeRow row;
-  double tokens = 1.0;
-  double flops = 0.0;  // per token, of whole prompts only
-  std::function<double()> seconds;
-  std::vector<double> times;
+  std::shared_ptr<const Session> start;
+  int64_t count = 0;  // tokens of each session before it begins again
+  std::vector<Session> sessions;
+  int64_t done = 0;
+  double seconds = 0.0, tokens = 0.0;  // of this round
+  std::vector<double> rounds;          // seconds per token
+
+  void slice(int64_t most) {
+    if (sessions.empty() || done == count) {
+      sessions.assign(static_cast<size_t>(row.batch), *start);
+      done = 0;
+    }
+    std::vector<Session*> pointers;
+    for (Session& session : sessions) pointers.push_back(&session);
+    const int64_t now = std::min(most, count - done);
+    seconds += seconds_of([&] { decode(pointers, now); });
+    tokens += static_cast<double>(now * row.batch);
+    done += now;
+  }
+
+  void end_round() {
+    rounds.push_back(seconds / tokens);
+    seconds = tokens = 0.0;
+    sessions.clear();
+  }
+};
+
+// A whole prompt at once.
+struct PromptCase {
+  DecodeRow row;
+  std::shared_ptr<const Session> start;
+  std::vector<double> times;  // seconds per token
+
+  void run(const std::vector<int32_t>& prompt) {
+    Session session = *start;
+    times.push_back(seconds_of([&] {
+                      session.feed(prompt);
+                      session.logits();
+                    }) /
+                    static_cast<double>(prompt.size()));
+  }
 };
 
 class Bench {
@@ -129,30 +168,23 @@ class Bench {
     add_cases();
     Memory memory(*pool_);
     const Candidate product = sgemm();
+    const auto prompt = tokens(options_.block.chunk, options_.vocabulary);
     std::vector<double> bandwidths, products;
+    constexpr int64_t kSlice = 16;
+    const int64_t slices = options_.block.chunk / kSlice;
+    Progress progress("decoding", settings_.repeats * slices, "slices");
     for (int round = 0; round < settings_.repeats; ++round) {
-      for (int i = 0; i < 3; ++i) bandwidths.push_back(memory.bytes_per_second());
-      products.push_back(product.flops / seconds_of(product.run));
-      for (Case& one : cases_) {
-        std::fprintf(stderr, "round %d of %d: %s, %s\n", round + 1, settings_.repeats, one.row.model.c_str(),
-                     one.row.positions.c_str());
-        one.times.push_back(one.seconds());
+      for (int64_t slice = 0; slice < slices; ++slice) {
+        for (Case& one : cases_) one.slice(kSlice);
+        if (slice % 4 == 0) bandwidths.push_back(memory.bytes_per_second());
+        if (slice % 4 == 0) products.push_back(product.flops / seconds_of(product.run));
+        if (slice % 32 == 0)
+          for (PromptCase& one : prompts_) one.run(prompt);
+        progress.update(round * slices + slice + 1);
       }
-      products.push_back(product.flops / seconds_of(product.run));
-      for (int i = 0; i < 3; ++i) bandwidths.push_back(memory.bytes_per_second());
+      for (Case& one : cases_) one.end_round();
     }
-    DecodeTable table;
-    table.bandwidth = median(bandwidths);
-    table.sgemm = median(products);
-    for (const Case& one : cases_) {
-      DecodeRow row = one.row;
-      row.seconds_per_token = median(one.times) / one.tokens;
-      if (row.bytes_per_token > 0.0)
-        row.share_of_bandwidth = row.bytes_per_token / row.seconds_per_token / table.bandwidth;
-      if (one.flops > 0.0) row.share_of_sgemm = one.flops / row.seconds_per_token / table.sgemm;
-      table.rows.push_back(row);
-    }
-    return table;
+    return table(median(bandwidths), median(products));
   }
 
  private:
@@ -177,47 +209,48 @@ class Bench {
     return static_cast<double>(options_.layers) * (keys + averages);
   }
 
-  Session session(const Model& model, CacheType cache) const { return Session(model, pool_, cache); }
+  DecodeTable table(double bandwidth, double sgemm_rate) const {
+    DecodeTable result{bandwidth, sgemm_rate, {}};
+    for (const Case& one : cases_) {
+      DecodeRow row = one.row;
+      row.seconds_per_token = median(one.rounds);
+      row.share_of_bandwidth = row.bytes_per_token / row.seconds_per_token / bandwidth;
+      result.rows.push_back(row);
+    }
+    const double flops = 2.0 * peers::multiply_adds(model_options_, options_.block.chunk);
+    for (const PromptCase& one : prompts_) {
+      DecodeRow row = one.row;
+      row.seconds_per_token = median(one.times);
+      row.share_of_sgemm = flops / row.seconds_per_token / sgemm_rate;
+      result.rows.push_back(row);
+    }
+    return result;
+  }
 
   // From `first` on, `count` tokens of each session.
   void add(const std::string& name, const std::string& positions, const Model& model, CacheType cache,
            int64_t first, int64_t count, int64_t batch = 1) {
-    auto start = std::make_shared<Session>(session(model, cache));
+    Session start(model, pool_, cache);
     if (first > 0) {
-      std::fprintf(stderr, "%s: reading up to position %lld\n", name.c_str(), static_cast<long long>(first));
-      start->feed(tokens(first, options_.vocabulary));
+      std::fprintf(stderr, "%s: reading up to position %s\n", name.c_str(), with_thousands(first).c_str());
+      start.feed(tokens(first, options_.vocabulary));
     }
-    Case one;
     const double weights = model == f32_ ? f32_bytes_ : int8_bytes_;
     const double place =
         static_cast<double>(first % options_.block.chunk) + static_cast<double>(count - 1) / 2.0;
+    Case one;
     one.row = {name, positions, batch, 0.0, weights / static_cast<double>(batch) + state_bytes(place, cache),
                0.0,  0.0};
-    one.tokens = static_cast<double>(count * batch);
-    one.seconds = [start, count, batch] {
-      std::vector<Session> sessions(static_cast<size_t>(batch), *start);
-      std::vector<Session*> pointers;
-      for (Session& session : sessions) pointers.push_back(&session);
-      return seconds_of([&] { decode(pointers, count); });
-    };
+    one.start = std::make_shared<const Session>(std::move(start));
+    one.count = count;
     cases_.push_back(std::move(one));
   }
 
   void add_prompt(const std::string& name, const Model& model) {
-    Case one;
-    const int64_t length = options_.block.chunk;
-    one.row = {name, "prompt of " + std::to_string(length)};
-    one.tokens = static_cast<double>(length);
-    one.flops = 2.0 * peers::multiply_adds(model_options_, length);
-    one.seconds = [this, model, length] {
-      Session fresh = session(model, CacheType::f32);
-      const auto prompt = tokens(length, options_.vocabulary);
-      return seconds_of([&] {
-        fresh.feed(prompt);
-        fresh.logits();
-      });
-    };
-    cases_.push_back(std::move(one));
+    PromptCase one;
+    one.row = {name, "prompt of " + std::to_string(options_.block.chunk)};
+    one.start = std::make_shared<const Session>(model, pool_);
+    prompts_.push_back(std::move(one));
   }
 
   void add_cases() {
@@ -233,12 +266,12 @@ class Bench {
     add("int8", first, int8_, CacheType::f32, 0, early);
     add("int8, bf16 keys and values", whole, int8_, CacheType::bf16, 0, chunk);
     add("int8", first, int8_, CacheType::f32, 0, early, 8);
-    add_prompt("f32", f32_);
-    add_prompt("int8", int8_);
     if (settings_.far >= chunk) {
       const int64_t begin = settings_.far / chunk * chunk;
       add("f32", "a chunk from " + with_thousands(begin), f32_, CacheType::f32, begin, chunk);
     }
+    add_prompt("f32", f32_);
+    add_prompt("int8", int8_);
   }
 
   DecodeSettings settings_;
@@ -249,6 +282,7 @@ class Bench {
   Model f32_, int8_;
   double f32_bytes_ = 0.0, int8_bytes_ = 0.0;
   std::vector<Case> cases_;
+  std::vector<PromptCase> prompts_;
 };
 
 std::string percent(double share) {
