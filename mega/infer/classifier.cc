@@ -1,5 +1,7 @@
 #include "mega/infer/classifier.h"
 
+#include <algorithm>
+
 #include "mega/base/error.h"
 #include "mega/kernels/gates.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mega/base/error.h"
+#include "mega/infer/check_tokens.h"
 
 namespace mega::infer {
 namespace {
@@ -40,9 +41,7 @@ ClassifierStream::ClassifierStream(std::shared_ptr<const Classifier> model, std:
 void ClassifierStream::feed(std::span<const int32_t> tokens, const Decide& decide) {
   const EncoderClassifierOptions& options = model_->options();
   require(options.input == InputKind::tokens, "this model reads ", to_string(options.input), ", not tokens");
-  for (const int32_t token : tokens)
-    require(token >= 0 && token < options.vocabulary, "token ", token, " is outside 0 to ",
-            options.vocabulary - 1, ", the model's vocabulary");
+  check_tokens(tokens, options.vocabulary);
   read({tokens, {}, std::ssize(tokens)}, decide);
 }
 

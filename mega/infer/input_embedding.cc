@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mega/base/error.h"
+#include "mega/infer/check_tokens.h"
 
 namespace mega::infer {
 
@@ -21,9 +22,7 @@ void InputEmbedding::forward(const SequenceView& sequence, kernels::Rows x, cons
   if (tokens_.data != nullptr) {
     require(std::ssize(sequence.tokens) == sequence.length, "this model reads tokens: ", sequence.length,
             " positions, but ", sequence.tokens.size(), " tokens");
-    for (const int32_t token : sequence.tokens)
-      require(token >= 0 && token < vocabulary_, "token ", token, " is outside 0 to ", vocabulary_ - 1,
-              ", the model's vocabulary");
+    check_tokens(sequence.tokens, vocabulary_);
   } else {
     require(std::ssize(sequence.values) == sequence.length * channels_, "this model reads ", channels_,
             " real number(s) at each position: ", sequence.length, " positions, but ", sequence.values.size(),

@@ -1,6 +1,7 @@
 #include "mega/infer/language_model.h"
 
 #include "mega/base/error.h"
+#include "mega/infer/check_tokens.h"
 #include "mega/infer/fingerprint.h"
 
 namespace mega::infer {
@@ -44,9 +45,7 @@ uint64_t LanguageModel::fingerprint() const {
 }
 
 void LanguageModel::check_tokens(std::span<const int32_t> tokens) const {
-  for (const int32_t token : tokens)
-    require(token >= 0 && token < options_.vocabulary, "token ", token, " is outside 0 to ",
-            options_.vocabulary - 1, ", the model's vocabulary");
+  infer::check_tokens(tokens, options_.vocabulary);
 }
 
 kernels::Rows LanguageModel::read(std::span<const int32_t> tokens, std::span<const Segment> segments,

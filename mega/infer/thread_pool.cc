@@ -66,7 +66,8 @@ struct ThreadPool::Shared {
   void take_pieces() {
     try {
       for (int64_t begin = next.load(std::memory_order_relaxed); begin < items;) {
-        // A share of what is left: long ranges first, short ones at the end, so that no thread waits for long.
+        // A share of what is left: long ranges first, short ones at the end, so that no thread waits for
+        // long.
         const int64_t grains = (items - begin - 1) / grain / shares + 1;
         const int64_t end = std::min(begin + grains * grain, items);
         if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "mega/base/error.h"
+#include "mega/infer/check_tokens.h"
 
 namespace mega::infer {
 
@@ -30,9 +30,7 @@ TokenEmbedding::TokenEmbedding(WeightFile& file, const std::string& name, const 
 }
 
 void TokenEmbedding::forward(std::span<const int32_t> tokens, Rows x, const Run& run) const {
-  for (const int32_t token : tokens)
-    require(token >= 0 && token < vocabulary_, "token ", token, " is outside 0 to ", vocabulary_ - 1,
-            ", the model's vocabulary");
+  check_tokens(tokens, vocabulary_);
   std::vector<int64_t> members;
   for (const Part& part : parts_) {
     members.clear();

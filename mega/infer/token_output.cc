@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mega/base/error.h"
+#include "mega/infer/check_tokens.h"
 
 namespace mega::infer {
 namespace {
@@ -100,9 +101,7 @@ void TokenOutput::log_probabilities(ConstRows features, std::span<const int32_t>
       });
     }
   };
-  for (const int32_t token : tokens)
-    require(token >= 0 && token < vocabulary_, "token ", token, " is outside 0 to ", vocabulary_ - 1,
-            ", the model's vocabulary");
+  check_tokens(tokens, vocabulary_);
 
   const int64_t choices = frequent_ + std::ssize(tails_);
   std::vector<std::vector<int64_t>> members(tails_.size());  // rows whose token is in that tail
