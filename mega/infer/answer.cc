@@ -32,8 +32,8 @@ std::vector<float> to_answer(std::span<const float> outputs, const Signature& si
   return numbers;
 }
 
-std::vector<float> answer(const Classifier& model, const data::Encoder& encoder, const data::Record& record,
-                          const Run& run) {
+std::vector<float> outputs_of(const Classifier& model, const data::Encoder& encoder,
+                              const data::Record& record, const Run& run) {
   std::vector<data::Sequence> sequences;
   std::vector<SequenceView> views;
   for (int document = 0; document < model.documents(); ++document)
@@ -41,10 +41,15 @@ std::vector<float> answer(const Classifier& model, const data::Encoder& encoder,
   for (const data::Sequence& sequence : sequences)
     views.push_back({sequence.tokens, sequence.values, sequence.length});
   try {
-    return to_answer(model.outputs(views, run), model.signature());
+    return model.outputs(views, run);
   } catch (const Error& error) {
     fail(record.where, ": ", error.what());
   }
+}
+
+std::vector<float> answer(const Classifier& model, const data::Encoder& encoder, const data::Record& record,
+                          const Run& run) {
+  return to_answer(outputs_of(model, encoder, record, run), model.signature());
 }
 
 }  // namespace mega::infer

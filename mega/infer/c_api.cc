@@ -11,6 +11,7 @@
 #include "mega/base/version.h"
 #include "mega/config/tokens.h"
 #include "mega/data/encoder.h"
+#include "mega/infer/answer.h"
 #include "mega/infer/classifier.h"
 #include "mega/infer/session.h"
 #include "mega/infer/thread_pool.h"
@@ -117,14 +118,9 @@ void classify(const mega_classifier& classifier, const mega::data::Record& recor
                 "this model's file does not say how to encode its input: it was not written by `mega train`");
   mega::require(static_cast<int64_t>(documents) == model.documents(), "this model reads ", model.documents(),
                 " document(s) at once, not ", documents);
-  std::vector<mega::data::Sequence> sequences;
-  std::vector<mega::infer::SequenceView> views;
-  for (size_t i = 0; i < documents; ++i)
-    sequences.push_back(classifier.encoder->encode(record, static_cast<int>(i)));
-  for (const mega::data::Sequence& sequence : sequences)
-    views.push_back({sequence.tokens, sequence.values, sequence.length});
   mega::infer::Workspace work;  // a call's own: several may be going on
-  std::vector<float> result = model.outputs(views, {*classifier.pool, work});
+  std::vector<float> result =
+      mega::infer::outputs_of(model, *classifier.encoder, record, {*classifier.pool, work});
   const mega::Signature& signature = model.signature();
   for (size_t i = 0; i < signature.target_mean.size() && i < result.size(); ++i)
     result[i] = result[i] * signature.target_deviation[i] + signature.target_mean[i];

@@ -19,7 +19,7 @@ State initial_state(const Classifier& model, CacheType cache) {
       model.options().pooling == Pooling::mean,
       "pooling = cls looks at the first position, which knows nothing of what comes later: a stream needs "
       "a model with pooling = mean");
-  return model.initial_state(cache == CacheType::bf16 ? kernels::WeightType::bf16 : kernels::WeightType::f32);
+  return model.initial_state(weight_type(cache));
 }
 
 }  // namespace

@@ -12,6 +12,14 @@
 
 namespace mega::infer {
 
+// How keys and values of the open chunk are kept. bf16 halves them, and with them most of what a token late
+// in its chunk has to read; it costs three digits of them.
+enum class CacheType { f32, bf16 };
+
+inline kernels::WeightType weight_type(CacheType cache) {
+  return cache == CacheType::bf16 ? kernels::WeightType::bf16 : kernels::WeightType::f32;
+}
+
 // Pages of neighbouring positions. A page that is full never changes again, so copies of a cache share it;
 // the last one, that is still being filled, each copy has for itself.
 class KeyValueCache {

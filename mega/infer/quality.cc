@@ -7,6 +7,7 @@
 #include "mega/base/error.h"
 #include "mega/config/tokens.h"
 #include "mega/data/encoder.h"
+#include "mega/infer/answer.h"
 #include "mega/infer/log_probability.h"
 
 namespace mega::infer {
@@ -66,14 +67,6 @@ int64_t limited(int64_t count, const ComparisonOptions& options) {
   return options.limit > 0 ? std::min(options.limit, count) : count;
 }
 
-std::vector<float> outputs_of(const Classifier& model, std::span<const data::Sequence> documents,
-                              const Run& run) {
-  std::vector<SequenceView> views;
-  for (const data::Sequence& document : documents)
-    views.push_back({document.tokens, document.values, document.length});
-  return model.outputs(views, run);
-}
-
 // How wrong an answer is: 1 or 0 for a class, the mean squared error, in the units of the data, for numbers.
 class Loss {
  public:
@@ -83,11 +76,10 @@ class Loss {
 
   double operator()(std::span<const float> outputs, size_t example) const {
     if (classes()) return static_cast<int64_t>(likeliest(outputs)) == part_.labels[example] ? 0.0 : 1.0;
+    const std::vector<float> said = to_answer(outputs, signature_);
     double squares = 0.0;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const float said = outputs[i] * signature_.target_deviation[i] + signature_.target_mean[i];
-      squares += std::pow(static_cast<double>(said - part_.targets[example * outputs.size() + i]), 2);
-    }
+    for (size_t i = 0; i < said.size(); ++i)
+      squares += std::pow(static_cast<double>(said[i] - part_.targets[example * said.size() + i]), 2);
     return squares / static_cast<double>(outputs.size());
   }
 
@@ -184,17 +176,11 @@ ExampleQuality compare_on_examples(const Classifier& before, const Classifier& a
   for (int64_t i = 0; i < quality.examples; ++i) {
     const auto example = static_cast<size_t>(i);
     const data::Record& record = part.records[example];
-    try {
-      std::vector<data::Sequence> documents;
-      for (int document = 0; document < before.documents(); ++document)
-        documents.push_back(encoder.encode(record, document));
-      const std::vector<float> a = outputs_of(before, documents, run), b = outputs_of(after, documents, run);
-      quality.before += loss(a, example);
-      quality.after += loss(b, example);
-      if (loss.classes()) agreement.add(compare_logits(a, b));
-    } catch (const Error& error) {
-      fail(record.where, ": ", error.what());
-    }
+    const std::vector<float> a = outputs_of(before, encoder, record, run),
+                             b = outputs_of(after, encoder, record, run);
+    quality.before += loss(a, example);
+    quality.after += loss(b, example);
+    if (loss.classes()) agreement.add(compare_logits(a, b));
     if (options.progress) options.progress(i + 1);
   }
   const double count = static_cast<double>(quality.examples);

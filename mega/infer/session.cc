@@ -11,10 +11,6 @@ namespace {
 // Tokens read at once: enough for full speed, and memory that does not grow with the text.
 constexpr size_t kPiece = 512;
 
-kernels::WeightType weight_type(CacheType cache) {
-  return cache == CacheType::bf16 ? kernels::WeightType::bf16 : kernels::WeightType::f32;
-}
-
 }  // namespace
 
 Session::Session(std::shared_ptr<const LanguageModel> model, std::shared_ptr<ThreadPool> pool,

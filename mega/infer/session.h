@@ -24,10 +24,6 @@
 
 namespace mega::infer {
 
-// How keys and values of the open chunk are kept. bf16 halves them, and with them most of what a token late
-// in its chunk has to read; it costs three digits of them.
-enum class CacheType { f32, bf16 };
-
 class Session : public Predictor {
  public:
   Session(std::shared_ptr<const LanguageModel> model, std::shared_ptr<ThreadPool> pool,
