@@ -8,14 +8,14 @@
 #include "bench/language.h"
 #include "bench/train_loop.h"
 #include "mega/base/error.h"
-#include "mega/base/table.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/config/presets.h"
 #include "mega/models/classifier.h"
 #include "mega/models/cost.h"
 #include "mega/nn/mega_block.h"
 #include "mega/ops/attention.h"
 #include "mega/ops/form.h"
+#include "mega/report/table.h"
 #include "mega/train/adamw.h"
 
 namespace mega::bench {

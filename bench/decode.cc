@@ -11,14 +11,14 @@
 #include "bench/random_model.h"
 #include "mega/base/aligned.h"
 #include "mega/base/error.h"
-#include "mega/base/progress.h"
-#include "mega/base/table.h"
+#include "mega/base/strings.h"
 #include "mega/base/temporary_folder.h"
-#include "mega/base/text.h"
-#include "mega/config/tokens.h"
+#include "mega/baselines/factory.h"
 #include "mega/infer/quantize.h"
 #include "mega/infer/session.h"
-#include "mega/peers/factory.h"
+#include "mega/report/progress.h"
+#include "mega/report/table.h"
+#include "mega/text/tokens.h"
 
 namespace mega::bench {
 namespace {
@@ -217,7 +217,7 @@ class Bench {
       row.share_of_bandwidth = row.bytes_per_token / row.seconds_per_token / bandwidth;
       result.rows.push_back(row);
     }
-    const double flops = 2.0 * peers::multiply_adds(model_options_, options_.block.chunk);
+    const double flops = 2.0 * baselines::multiply_adds(model_options_, options_.block.chunk);
     for (const PromptCase& one : prompts_) {
       DecodeRow row = one.row;
       row.seconds_per_token = median(one.times);

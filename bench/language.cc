@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 #include "mega/config/presets.h"
-#include "mega/config/tokens.h"
-#include "mega/peers/factory.h"
+#include "mega/text/tokens.h"
 #include "mega/train/adamw.h"
 
 namespace mega::bench {
@@ -25,7 +25,7 @@ Tensor random_tokens(const ModelOptions& options, int64_t batch, int64_t length)
 // Reads `tokens` and scores the last `scored` of each row, as evaluation does (mega/train/text_evaluation.h).
 std::function<void()> scorer(const ModelOptions& options, const Tensor& tokens, int64_t scored,
                              bool streaming) {
-  const auto model = peers::make_token_model(options);
+  const auto model = baselines::make_token_model(options);
   model->eval();
   return [=] {
     const torch::NoGradGuard no_gradients;
@@ -48,7 +48,7 @@ Candidate mega_score(const Settings& settings, int64_t length) {
           std::to_string(settings.batch) + ", L " + std::to_string(length),
       "fused", scorer(recipe.model, random_tokens(recipe.model, settings.batch, length), length, true)};
   candidate.tokens = static_cast<double>(settings.batch * length);
-  candidate.flops = 2.0 * peers::multiply_adds(recipe.model, length) * candidate.tokens;
+  candidate.flops = 2.0 * baselines::multiply_adds(recipe.model, length) * candidate.tokens;
   return candidate;
 }
 
@@ -64,7 +64,8 @@ Candidate transformer_score(const Settings& settings, int64_t length) {
                       "fused",
                       scorer(recipe.model, random_tokens(recipe.model, 1, peer.window), peer.stride, false)};
   candidate.tokens = static_cast<double>(peer.stride);
-  candidate.flops = 2.0 * peers::multiply_adds(recipe.model, peer.window) * static_cast<double>(peer.window);
+  candidate.flops =
+      2.0 * baselines::multiply_adds(recipe.model, peer.window) * static_cast<double>(peer.window);
   return candidate;
 }
 
@@ -74,7 +75,7 @@ Candidate training_step(int64_t longest) {
   const auto& options = std::get<LanguageModelOptions>(recipe.model.model);
   const int64_t most = options.block.chunk * recipe.train.blocks.most;
   const int64_t length = std::min(longest, most), batch = recipe.train.batch / most;
-  const auto model = peers::make_token_model(recipe.model);
+  const auto model = baselines::make_token_model(recipe.model);
   model->train();
   auto optimiser = std::make_shared<train::AdamW>(model->parameters(), recipe.train);
   const Tensor tokens = random_tokens(recipe.model, batch, length);
@@ -88,7 +89,7 @@ Candidate training_step(int64_t longest) {
                           std::to_string(length),
                       "fused", run};
   candidate.tokens = static_cast<double>(batch * length);
-  candidate.flops = 6.0 * peers::multiply_adds(recipe.model, length) * candidate.tokens;
+  candidate.flops = 6.0 * baselines::multiply_adds(recipe.model, length) * candidate.tokens;
   return candidate;
 }
 

@@ -1,16 +1,16 @@
 #include "bench/random_model.h"
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 #include "mega/config/model_file.h"
 #include "mega/config/presets.h"
-#include "mega/peers/factory.h"
 #include "mega/train/saved_model.h"
 
 namespace mega::bench {
 
 void write_random_model(const std::filesystem::path& path, const ModelOptions& options) {
-  const auto model = peers::make_token_model(options);
+  const auto model = baselines::make_token_model(options);
   const ops::NamedTensors weights = train::weights_of(*model);
   const ops::TensorViews views(weights);
   write_model_file(path, options, views.views());

@@ -9,12 +9,12 @@
 #include "bench/measure.h"
 #include "bench/random_model.h"
 #include "mega/base/error.h"
-#include "mega/base/progress.h"
-#include "mega/base/table.h"
+#include "mega/base/strings.h"
 #include "mega/base/temporary_folder.h"
-#include "mega/base/text.h"
-#include "mega/config/tokens.h"
 #include "mega/infer/session.h"
+#include "mega/report/progress.h"
+#include "mega/report/table.h"
+#include "mega/text/tokens.h"
 
 namespace mega::bench {
 

@@ -9,10 +9,10 @@
 
 #include "mega/base/error.h"
 #include "mega/base/random.h"
+#include "mega/baselines/factory.h"
 #include "mega/config/presets.h"
-#include "mega/config/tokens.h"
 #include "mega/data/example_source.h"
-#include "mega/peers/factory.h"
+#include "mega/text/tokens.h"
 #include "mega/train/adamw.h"
 #include "mega/train/sequence_task.h"
 #include "mega/train/trainer.h"
@@ -84,13 +84,13 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
     const data::Batch& batch = setting->batches.back();
     setting->positions += static_cast<double>(batch.positions);
     setting->flops += 6.0 * static_cast<double>(batch.positions) *
-                      peers::multiply_adds(recipe.model, batch.documents.front().length);
+                      baselines::multiply_adds(recipe.model, batch.documents.front().length);
   }
   return setting;
 }
 
 void bare_steps(const Setting& setting) {
-  auto model = peers::make_sequence_model(setting.recipe.model);
+  auto model = baselines::make_sequence_model(setting.recipe.model);
   model->train();
   train::AdamW optimiser(model->parameters(), setting.recipe.train);
   for (const data::Batch& batch : setting.batches) {

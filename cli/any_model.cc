@@ -2,8 +2,8 @@
 
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
-#include "mega/config/tokens.h"
-#include "mega/infer/answer.h"
+#include "mega/infer/models/answer.h"
+#include "mega/text/tokens.h"
 
 namespace mega::cli {
 namespace {

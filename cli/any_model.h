@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "mega/config/signature.h"
-#include "mega/config/tokenizer.h"
+#include "mega/data/corpus/token_file.h"
 #include "mega/data/record.h"
-#include "mega/data/token_file.h"
-#include "mega/infer/generate_many.h"
-#include "mega/infer/score_text.h"
+#include "mega/infer/generation/generate_many.h"
+#include "mega/infer/models/score_text.h"
 #include "mega/infer/session.h"
+#include "mega/text/tokenizer.h"
 
 namespace mega::cli {
 

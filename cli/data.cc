@@ -6,16 +6,16 @@
 
 #include "cli/commands.h"
 #include "mega/base/error.h"
-#include "mega/base/progress.h"
-#include "mega/base/table.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 #include "mega/config/presets.h"
-#include "mega/config/tokens.h"
-#include "mega/data/corpus.h"
-#include "mega/data/listops.h"
-#include "mega/data/pathfinder.h"
+#include "mega/data/corpus/corpus.h"
+#include "mega/data/generators/listops.h"
+#include "mega/data/generators/pathfinder.h"
 #include "mega/data/summary.h"
-#include "mega/peers/factory.h"
+#include "mega/report/progress.h"
+#include "mega/report/table.h"
+#include "mega/text/tokens.h"
 #include "mega/train/language_task.h"
 #include "mega/train/sequence_task.h"
 
@@ -101,7 +101,7 @@ void CheckCommand::run() const {
   }
   const data::DatasetRequest request = train::dataset_request(loaded);
   const data::Dataset dataset = load_dataset(request);
-  const int documents = static_cast<int>(peers::documents(loaded.model));
+  const int documents = static_cast<int>(baselines::documents(loaded.model));
   const data::Encoder encoder(train::make_signature(loaded, dataset),
                               cls_token(*sequence_options(loaded.model)));
 

@@ -10,8 +10,8 @@
 
 #include "cli/generation_report.h"
 #include "cli/interrupt.h"
-#include "mega/base/text.h"
-#include "mega/config/tokens.h"
+#include "mega/base/strings.h"
+#include "mega/text/tokens.h"
 
 namespace mega::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "cli/screen.h"
-#include "mega/config/tokenizer.h"
-#include "mega/infer/generate.h"
-#include "mega/infer/predictor.h"
+#include "mega/infer/generation/generate.h"
+#include "mega/infer/generation/predictor.h"
+#include "mega/text/tokenizer.h"
 
 namespace mega::cli {
 

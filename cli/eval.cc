@@ -8,13 +8,13 @@
 #include "cli/evaluation_data.h"
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
-#include "mega/base/progress.h"
-#include "mega/base/table.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 #include "mega/config/model_file.h"
-#include "mega/config/tokens.h"
 #include "mega/ops/runtime.h"
-#include "mega/peers/factory.h"
+#include "mega/report/progress.h"
+#include "mega/report/table.h"
+#include "mega/text/tokens.h"
 #include "mega/train/run.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/sequence_task.h"
@@ -82,7 +82,7 @@ void EvalCommand::run_classifier() {
   const data::Dataset dataset = load_dataset(train::dataset_request(recipe, saved.signature.classes));
   const data::Part& part = dataset.part(parse_split(split));
   require(part.size() > 0, recipe.data.path, ": no ", split, " examples; --split names another part");
-  const int documents = static_cast<int>(peers::documents(recipe.model));
+  const int documents = static_cast<int>(baselines::documents(recipe.model));
   const data::Encoder encoder(saved.signature, cls_token(*sequence_options(recipe.model)));
   train::EvaluationOptions options;
   options.device = on;

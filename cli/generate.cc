@@ -1,4 +1,4 @@
-#include "mega/infer/generate.h"
+#include "mega/infer/generation/generate.h"
 
 #include <chrono>
 #include <cstdio>
@@ -14,7 +14,7 @@
 #include "cli/screen.h"
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 
 namespace mega::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
-#include "mega/config/tokens.h"
+#include "mega/base/strings.h"
+#include "mega/text/tokens.h"
 
 namespace mega::cli {
 

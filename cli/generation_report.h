@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "mega/infer/generate.h"
+#include "mega/infer/generation/generate.h"
 
 namespace mega::cli {
 

@@ -8,10 +8,10 @@
 #include "cli/inspect_report.h"
 #include "cli/model_argument.h"
 #include "mega/base/options_io.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 #include "mega/config/presets.h"
 #include "mega/models/parameter_count.h"
-#include "mega/peers/factory.h"
 
 namespace mega::cli {
 namespace {
@@ -43,9 +43,9 @@ struct StepCost {
   StepCost(const ModelOptions& options, int64_t length, int64_t sequences)
       : tokens(length),
         batch(sequences),
-        documents(sequence_options(options) != nullptr ? peers::documents(options) : 1),
-        activation_bytes(peers::activation_bytes(options, tokens, batch)),
-        multiply_adds(peers::multiply_adds(options, tokens)) {}
+        documents(sequence_options(options) != nullptr ? baselines::documents(options) : 1),
+        activation_bytes(baselines::activation_bytes(options, tokens, batch)),
+        multiply_adds(baselines::multiply_adds(options, tokens)) {}
 
   void add_to(nlohmann::ordered_json& report) const {
     report["length"] = tokens;
@@ -92,7 +92,7 @@ void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_
   std::optional<StepCost> cost;
   if (buildable) {
     cost.emplace(options, tokens, batch);
-    if (file == nullptr) count = models::count_parameters(*peers::make_any_model(options));
+    if (file == nullptr) count = models::count_parameters(*baselines::make_any_model(options));
   }
   if (json) {
     nlohmann::ordered_json report;

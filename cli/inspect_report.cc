@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "mega/base/options_io.h"
-#include "mega/base/table.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/config/decay_spectrum.h"
+#include "mega/report/table.h"
 
 namespace mega::cli {
 namespace {

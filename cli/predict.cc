@@ -12,8 +12,8 @@
 #include "cli/predict_stream.h"
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
-#include "mega/base/text.h"
-#include "mega/data/readers.h"
+#include "mega/base/strings.h"
+#include "mega/data/readers/readers.h"
 
 namespace mega::cli {
 namespace {

@@ -13,11 +13,11 @@
 #include "cli/answer_line.h"
 #include "cli/interrupt.h"
 #include "mega/base/error.h"
-#include "mega/base/text.h"
-#include "mega/config/tokens.h"
-#include "mega/data/sample_stream.h"
-#include "mega/infer/answer.h"
-#include "mega/infer/classifier_stream.h"
+#include "mega/base/strings.h"
+#include "mega/data/formats/sample_stream.h"
+#include "mega/infer/models/answer.h"
+#include "mega/infer/models/classifier_stream.h"
+#include "mega/text/tokens.h"
 
 namespace mega::cli {
 namespace {

@@ -3,11 +3,11 @@
 #include <cstdio>
 
 #include "cli/commands.h"
-#include "mega/base/table.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 #include "mega/models/parameter_count.h"
 #include "mega/ops/runtime.h"
-#include "mega/peers/factory.h"
+#include "mega/report/table.h"
 #include "mega/train/estimate.h"
 #include "mega/train/language_task.h"
 
@@ -17,7 +17,7 @@ namespace {
 // "" for a model this version cannot build.
 std::string parameters_of(const ModelOptions& options) {
   if (sequence_options(options) == nullptr && token_options(options) == nullptr) return "";
-  return with_thousands(models::count_parameters(*peers::make_any_model(options)).total);
+  return with_thousands(models::count_parameters(*baselines::make_any_model(options)).total);
 }
 
 // Positions that the input options let through; 0: no limit.
@@ -49,7 +49,7 @@ Volume volume_of(const Recipe& recipe) {
   }
   const int64_t length = longest(recipe.input);
   if (sequence_options(recipe.model) == nullptr || length == 0) return {};
-  return {batches * static_cast<double>(train.batch * length * peers::documents(recipe.model)), length};
+  return {batches * static_cast<double>(train.batch * length * baselines::documents(recipe.model)), length};
 }
 
 // Time of a full training run here with sequences of full length, if it reaches half of the sgemm rate as
@@ -58,7 +58,7 @@ std::string time_here(const Recipe& recipe, double gflops) {
   constexpr double kShare = 0.5;
   const Volume volume = volume_of(recipe);
   if (volume.length == 0) return "";
-  return human_seconds(6e-9 * peers::multiply_adds(recipe.model, volume.length) * volume.positions /
+  return human_seconds(6e-9 * baselines::multiply_adds(recipe.model, volume.length) * volume.positions /
                        (kShare * gflops));
 }
 

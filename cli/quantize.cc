@@ -10,12 +10,12 @@
 #include "cli/evaluation_data.h"
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
-#include "mega/base/progress.h"
-#include "mega/base/table.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/config/model_file.h"
-#include "mega/data/corpus.h"
-#include "mega/infer/quality.h"
+#include "mega/data/corpus/corpus.h"
+#include "mega/infer/models/quality.h"
+#include "mega/report/progress.h"
+#include "mega/report/table.h"
 
 namespace mega::cli {
 namespace {

@@ -6,12 +6,12 @@
 #include "cli/any_model.h"
 #include "cli/commands.h"
 #include "mega/base/error.h"
-#include "mega/base/progress.h"
-#include "mega/base/table.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/base/utf8.h"
-#include "mega/config/tokens.h"
-#include "mega/data/corpus.h"
+#include "mega/data/corpus/corpus.h"
+#include "mega/report/progress.h"
+#include "mega/report/table.h"
+#include "mega/text/tokens.h"
 
 namespace mega::cli {
 namespace {

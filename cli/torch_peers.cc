@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "mega/config/tokens.h"
+#include "mega/baselines/factory.h"
 #include "mega/models/token_predictor.h"
 #include "mega/ops/runtime.h"
-#include "mega/peers/factory.h"
+#include "mega/text/tokens.h"
 #include "mega/train/evaluation.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/text_evaluation.h"
@@ -40,7 +40,7 @@ class TorchClassifier : public AnyClassifier {
       : saved_(std::move(saved)), encoder_(saved_.signature, cls_token(*sequence_options(saved_.options))) {}
 
   const Signature& signature() const override { return saved_.signature; }
-  int documents() const override { return static_cast<int>(peers::documents(saved_.options)); }
+  int documents() const override { return static_cast<int>(baselines::documents(saved_.options)); }
   std::vector<std::vector<float>> answers(std::vector<data::Record> records) override {
     data::Part part;
     part.records = std::move(records);

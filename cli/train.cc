@@ -5,9 +5,9 @@
 
 #include "cli/commands.h"
 #include "mega/base/error.h"
-#include "mega/base/table.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/ops/runtime.h"
+#include "mega/report/table.h"
 #include "mega/train/run.h"
 
 namespace mega::cli {

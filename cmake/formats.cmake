@@ -1,4 +1,4 @@
-# Libraries for other people's file formats: packed files, images, sound.
+# Libraries for compressed files; those for pictures and sound are in media.cmake.
 # Also installed beside MegaConfig.cmake, so that a consumer finds those of its own machine.
 if(TARGET Mega::zlib)
   return()
@@ -25,8 +25,3 @@ endfunction()
 mega_format(zlib zlib)
 mega_format(lzma liblzma)
 mega_format(zstd libzstd)
-mega_format(png libpng Mega::zlib)
-mega_format(jpeg libjpeg)
-# These stand on a dozen codecs of their own, which Debian has as shared libraries only.
-pkg_check_modules(sndfile REQUIRED IMPORTED_TARGET GLOBAL sndfile)
-pkg_check_modules(samplerate REQUIRED IMPORTED_TARGET GLOBAL samplerate)

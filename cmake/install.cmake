@@ -6,14 +6,17 @@ endif()
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Mega)
 
-set_target_properties(mega_base PROPERTIES EXPORT_NAME base)
-set_target_properties(mega_data PROPERTIES EXPORT_NAME data)
-set_target_properties(mega_kernels PROPERTIES EXPORT_NAME kernels)
-set_target_properties(mega_infer PROPERTIES EXPORT_NAME infer)
-set_target_properties(mega_engine PROPERTIES EXPORT_NAME engine)
+get_property(layers GLOBAL PROPERTY MEGA_LAYERS)
 install(TARGETS mega_program mega_run_program)
-install(TARGETS mega_base mega_data mega_kernels mega_infer mega_engine mega EXPORT MegaTargets)
-install(EXPORT MegaTargets NAMESPACE Mega:: DESTINATION ${package})
+# The engine apart from the rest, so that its users need not have what only training needs.
+set(engine_layers ${layers})
+list(FILTER engine_layers EXCLUDE REGEX "^mega_(readers|ops|nn|models|baselines|train)$")
+list(REMOVE_ITEM layers ${engine_layers})
+install(TARGETS ${engine_layers} mega_engine EXPORT MegaEngineTargets)
+install(TARGETS ${layers} mega EXPORT MegaTargets)
+foreach(export MegaEngineTargets MegaTargets)
+  install(EXPORT ${export} NAMESPACE Mega:: DESTINATION ${package})
+endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/mega DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 
@@ -22,6 +25,7 @@ install(FILES
   ${PROJECT_BINARY_DIR}/MegaConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/cmake/MegaConfig.cmake
   ${PROJECT_SOURCE_DIR}/cmake/formats.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/media.cmake
   ${PROJECT_SOURCE_DIR}/cmake/torch.cmake
   DESTINATION ${package})
 

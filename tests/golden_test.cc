@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/tokens.h"
+#include "mega/baselines/transformer.h"
 #include "mega/models/classifier.h"
 #include "mega/models/language_model.h"
 #include "mega/nn/ema.h"
@@ -26,7 +26,7 @@
 #include "mega/nn/position.h"
 #include "mega/ops/activation.h"
 #include "mega/ops/form.h"
-#include "mega/peers/transformer.h"
+#include "mega/text/tokens.h"
 #include "mega/train/adamw.h"
 #include "mega/train/schedule.h"
 #include "tests/golden/options.h"
@@ -293,7 +293,7 @@ models::Sequences text_batch(Golden& golden, const std::string& suffix, const Bl
 }
 
 void transformer_case(Golden& golden) {
-  peers::Transformer model(transformer_options(golden));
+  baselines::Transformer model(transformer_options(golden));
   golden.load(*model);
   const models::Sequences batch{golden.input("tokens"), golden.input("src_lengths")};
   check_classifier(golden, model->predict({batch}));

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 
 namespace mega {
 

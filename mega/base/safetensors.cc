@@ -10,7 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/file.h"
 #include "mega/base/json.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 
 namespace mega {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "mega/base/compress.h"
+#include "mega/base/decompress.h"
 #include "mega/base/error.h"
-#include "mega/base/pack.h"
-#include "mega/base/text.h"
-#include "mega/base/unpack.h"
+#include "mega/base/strings.h"
 
 namespace mega {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mega/base/hash.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 
 namespace mega {
 

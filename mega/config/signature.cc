@@ -10,7 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/json.h"
 #include "mega/base/options_io.h"
-#include "mega/config/tokens.h"
+#include "mega/text/tokens.h"
 
 namespace mega {
 namespace {

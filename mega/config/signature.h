@@ -19,7 +19,7 @@ struct Signature {
   // Of the training examples: one number per channel, or per position and channel; empty: not standardised.
   std::vector<float> mean, deviation;
   std::vector<float> target_mean, target_deviation;  // one per output of a regression
-  std::string vocabulary;  // of a language model's tokenizer (mega/config/tokenizer.h)
+  std::string vocabulary;  // of a language model's tokenizer (mega/text/tokenizer.h)
 };
 
 // The signature as metadata and as tensors of a model file; the tensors refer to the signature's memory.

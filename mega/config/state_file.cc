@@ -4,8 +4,8 @@
 
 #include "mega/base/error.h"
 #include "mega/base/hash.h"
+#include "mega/base/strings.h"
 #include "mega/base/tensor_hash.h"
-#include "mega/base/text.h"
 
 namespace mega {
 namespace {

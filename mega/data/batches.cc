@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "mega/base/random.h"
-#include "mega/config/tokens.h"
+#include "mega/text/tokens.h"
 
 namespace mega::data {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "mega/base/error.h"
 #include "mega/base/random.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/base/utf8.h"
-#include "mega/data/readers.h"
+#include "mega/data/readers/readers.h"
 
 namespace mega::data {
 namespace {

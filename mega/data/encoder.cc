@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "mega/base/error.h"
-#include "mega/config/tokens.h"
+#include "mega/text/tokens.h"
 
 namespace mega::data {
 namespace {

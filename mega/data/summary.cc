@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "mega/config/tokens.h"
 #include "mega/data/batches.h"
+#include "mega/text/tokens.h"
 
 namespace mega::data {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "mega/data/corpus/token_file.h"
 #include "mega/data/dataset.h"
 #include "mega/data/encoder.h"
-#include "mega/data/token_file.h"
 
 namespace mega::data {
 

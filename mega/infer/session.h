@@ -16,8 +16,8 @@
 #include <span>
 #include <vector>
 
-#include "mega/infer/language_model.h"
-#include "mega/infer/predictor.h"
+#include "mega/infer/generation/predictor.h"
+#include "mega/infer/models/language_model.h"
 #include "mega/infer/state.h"
 #include "mega/infer/thread_pool.h"
 #include "mega/infer/workspace.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/kernels/dot.h"
 #include "mega/kernels/ema.h"
 

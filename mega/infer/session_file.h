@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mega/config/state_file.h"
-#include "mega/infer/language_model.h"
+#include "mega/infer/models/language_model.h"
 #include "mega/infer/state.h"
 
 namespace mega::infer {

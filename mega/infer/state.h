@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mega/base/aligned.h"
-#include "mega/infer/key_value_cache.h"
+#include "mega/infer/layers/key_value_cache.h"
 
 namespace mega::infer {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "mega/base/error.h"
-#include "mega/config/tokens.h"
 #include "mega/ops/linear.h"
 #include "mega/ops/softmax_loss.h"
+#include "mega/text/tokens.h"
 
 namespace mega::models {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "mega/infer/predictor.h"
+#include "mega/infer/generation/predictor.h"
 #include "mega/models/token_model.h"
 #include "mega/nn/state.h"
 #include "mega/ops/torch.h"

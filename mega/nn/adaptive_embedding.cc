@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "mega/config/tokens.h"
 #include "mega/ops/linear.h"
+#include "mega/text/tokens.h"
 
 namespace mega::nn {
 

@@ -1,9 +1,9 @@
 #include "mega/nn/adaptive_softmax.h"
 
-#include "mega/config/tokens.h"
 #include "mega/ops/dropout.h"
 #include "mega/ops/linear.h"
 #include "mega/ops/softmax_loss.h"
+#include "mega/text/tokens.h"
 
 namespace mega::nn {
 

@@ -50,7 +50,7 @@ ops::NamedTensors to_tensors(const State& state, const std::string& prefix);
 State from_tensors(const Safetensors& file, const std::string& prefix);
 
 // One file (mega/config/state_file.h), written whole or not at all. With the fingerprint of the model
-// (mega/infer/fingerprint.h) the engine can go on from it, where it is the state of one text.
+// (mega/infer/models/fingerprint.h) the engine can go on from it, where it is the state of one text.
 void save_state(const std::string& path, const State& state, std::optional<uint64_t> fingerprint = {});
 State load_state(const std::string& path);
 

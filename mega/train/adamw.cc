@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/kernels/adam.h"
 #include "mega/ops/parallel.h"
 

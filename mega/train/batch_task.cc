@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 
 namespace mega::train {
 

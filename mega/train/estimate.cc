@@ -7,8 +7,8 @@
 #include <string>
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
-#include "mega/peers/factory.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 
 namespace mega::train {
 namespace {
@@ -61,7 +61,7 @@ double available_memory() {
 double training_bytes(const Recipe& recipe, int64_t parameters, const LargestBatch& largest) {
   const double copies = recipe.train.average > 0.0 ? 5.0 : 4.0;
   return 4.0 * copies * static_cast<double>(parameters) +
-         peers::activation_bytes(recipe.model, largest.length, largest.examples);
+         baselines::activation_bytes(recipe.model, largest.length, largest.examples);
 }
 
 void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch& largest, double available) {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 
 namespace mega::train {
 namespace {

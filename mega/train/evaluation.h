@@ -8,7 +8,7 @@
 
 #include "mega/data/batches.h"
 #include "mega/models/sequence_model.h"
-#include "mega/train/report.h"
+#include "mega/report/run_report.h"
 #include "mega/train/task.h"
 
 namespace mega::train {

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/config/model_file.h"
 #include "mega/config/signature.h"
 #include "mega/train/language_task.h"

@@ -1,7 +1,7 @@
 // Training a language model on a corpus.
 #pragma once
 
-#include "mega/data/corpus.h"
+#include "mega/data/corpus/corpus.h"
 #include "mega/train/job.h"
 
 namespace mega::train {

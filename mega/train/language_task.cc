@@ -2,9 +2,9 @@
 
 #include "mega/base/error.h"
 #include "mega/base/random.h"
-#include "mega/data/block_source.h"
+#include "mega/baselines/factory.h"
+#include "mega/data/corpus/block_source.h"
 #include "mega/models/padding.h"
-#include "mega/peers/factory.h"
 #include "mega/train/evaluation.h"
 #include "mega/train/saved_model.h"
 
@@ -59,7 +59,7 @@ BlockPlan block_plan(const Recipe& recipe) {
 LanguageTask::LanguageTask(const Recipe& recipe, const data::Corpus& corpus, torch::Device device)
     : recipe_(recipe), corpus_(corpus), device_(device) {
   torch::manual_seed(stream_seed(static_cast<uint64_t>(recipe.train.seed), "weights"));
-  model_ = peers::make_token_model(recipe.model);
+  model_ = baselines::make_token_model(recipe.model);
   model_->to(device);
   seek({});
 }

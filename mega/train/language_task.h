@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "mega/config/presets.h"
-#include "mega/data/corpus.h"
+#include "mega/data/corpus/corpus.h"
 #include "mega/models/token_model.h"
 #include "mega/train/batch_task.h"
 #include "mega/train/text_evaluation.h"

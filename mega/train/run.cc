@@ -11,11 +11,11 @@
 #include "mega/base/folder_lock.h"
 #include "mega/base/json.h"
 #include "mega/base/options_io.h"
-#include "mega/base/table.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 #include "mega/models/parameter_count.h"
 #include "mega/ops/runtime.h"
-#include "mega/peers/factory.h"
+#include "mega/report/table.h"
 #include "mega/train/checkpoint.h"
 #include "mega/train/estimate.h"
 #include "mega/train/job.h"
@@ -108,7 +108,7 @@ RunSettings settings_of(const Job& job, int64_t parameters, const RunRequest& re
   settings.folder = request.folder;
   settings.resume = request.resume;
   settings.sgemm_gflops = gflops;
-  settings.flops_per_position = 6.0 * peers::multiply_adds(recipe.model, job.largest_batch().length);
+  settings.flops_per_position = 6.0 * baselines::multiply_adds(recipe.model, job.largest_batch().length);
   Report& report = settings.report;
   report.title = recipe.description.empty() ? request.folder.filename().string() : recipe.description;
   report.command = request.command;
@@ -176,7 +176,7 @@ RunResult run(const RunRequest& request) {
   validate(request.recipe);
   const std::unique_ptr<Job> job = make_job(request.recipe);
   RunResult result;
-  result.parameters = models::count_parameters(*peers::make_any_model(job->recipe().model)).total;
+  result.parameters = models::count_parameters(*baselines::make_any_model(job->recipe().model)).total;
   announce(*job, result.parameters);
   const double gflops = device.is_cpu() ? sgemm_gflops() : 0.0;
   say("threads     " + std::to_string(ops::threads()) + ", sgemm " +

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "mega/base/error.h"
-#include "mega/base/event_file.h"
 #include "mega/base/file.h"
 #include "mega/base/json.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
+#include "mega/report/event_file.h"
 
 namespace mega::train {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/base/chart.h"
+#include "mega/report/chart.h"
 #include "mega/train/task.h"
 
 namespace mega {

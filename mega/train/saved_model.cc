@@ -1,9 +1,9 @@
 #include "mega/train/saved_model.h"
 
 #include "mega/base/error.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 #include "mega/infer/weight_file.h"
-#include "mega/peers/factory.h"
 
 namespace mega::train {
 namespace {
@@ -40,7 +40,7 @@ struct FewestOthers {
 };
 
 double fewest_weights(const ModelOptions& options) {
-  return peers::multiply_adds(options, 1) + std::visit(FewestOthers(), options.model);
+  return baselines::multiply_adds(options, 1) + std::visit(FewestOthers(), options.model);
 }
 
 // Options are easily written, weights are not: a few bytes of options must not ask for a terabyte.
@@ -85,7 +85,7 @@ SavedModel load_model(const std::filesystem::path& path) {
     require(sequence_options(saved.options) != nullptr, "not a model of whole sequences");
     check_signature(saved.signature, *sequence_options(saved.options));
     require_filled(saved.options, file.tensors);
-    saved.model = peers::make_sequence_model(saved.options);
+    saved.model = baselines::make_sequence_model(saved.options);
     load_weights(*saved.model, file.tensors);
   } catch (const Error& error) {
     fail(path.string(), ": ", error.what());
@@ -107,7 +107,7 @@ SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_
             " token types, the model ", tokens->vocabulary);
     if (chunk > 0) set_chunk(saved.options, chunk);
     require_filled(saved.options, file.tensors);
-    saved.model = peers::make_token_model(saved.options);
+    saved.model = baselines::make_token_model(saved.options);
     load_weights(*saved.model, file.tensors);
   } catch (const Error& error) {
     fail(path.string(), ": ", error.what());

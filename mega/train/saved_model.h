@@ -8,10 +8,10 @@
 
 #include "mega/config/model_file.h"
 #include "mega/config/signature.h"
-#include "mega/config/tokenizer.h"
 #include "mega/models/sequence_model.h"
 #include "mega/models/token_model.h"
 #include "mega/ops/tensor_file.h"
+#include "mega/text/tokenizer.h"
 
 namespace mega::train {
 

@@ -5,10 +5,10 @@
 
 #include "mega/base/error.h"
 #include "mega/base/random.h"
-#include "mega/base/text.h"
-#include "mega/config/tokens.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/factory.h"
 #include "mega/data/example_source.h"
-#include "mega/peers/factory.h"
+#include "mega/text/tokens.h"
 #include "mega/train/saved_model.h"
 
 namespace mega::train {
@@ -23,11 +23,10 @@ const SequenceOptions& shared_options(const ModelOptions& options) {
   return *shared;
 }
 
-
 }  // namespace
 
 data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes) {
-  return {recipe.data, recipe.input, peers::documents(recipe.model) == 2,
+  return {recipe.data, recipe.input, baselines::documents(recipe.model) == 2,
           shared_options(recipe.model).objective, std::move(classes)};
 }
 
@@ -72,10 +71,10 @@ SequenceTask::SequenceTask(const Recipe& recipe, const data::Dataset& dataset, S
     : recipe_(recipe),
       dataset_(dataset),
       encoder_(std::move(signature), cls_token(*sequence_options(recipe.model))),
-      documents_(static_cast<int>(peers::documents(recipe.model))),
+      documents_(static_cast<int>(baselines::documents(recipe.model))),
       device_(device) {
   torch::manual_seed(stream_seed(static_cast<uint64_t>(recipe.train.seed), "weights"));
-  model_ = peers::make_sequence_model(recipe.model);
+  model_ = baselines::make_sequence_model(recipe.model);
   model_->to(device);
   seek({});
 }

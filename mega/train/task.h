@@ -8,7 +8,7 @@
 #include "mega/data/batch_stream.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
-#include "mega/train/report.h"
+#include "mega/report/run_report.h"
 
 namespace mega::train {
 

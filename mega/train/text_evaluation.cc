@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mega/base/error.h"
-#include "mega/config/tokens.h"
+#include "mega/text/tokens.h"
 
 namespace mega::train {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "mega/config/model_options.h"
-#include "mega/data/token_file.h"
-#include "mega/infer/score.h"
+#include "mega/data/corpus/token_file.h"
+#include "mega/infer/models/score.h"
 #include "mega/models/token_model.h"
 #include "mega/ops/torch.h"
 

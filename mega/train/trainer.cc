@@ -7,7 +7,7 @@
 #include "mega/base/error.h"
 #include "mega/base/file.h"
 #include "mega/base/random.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/models/decay_spectrum.h"
 #include "mega/ops/runtime.h"
 #include "mega/ops/watch.h"

@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
-#include "mega/base/progress.h"
 #include "mega/config/train_options.h"
+#include "mega/report/progress.h"
+#include "mega/report/run_report.h"
 #include "mega/train/adamw.h"
 #include "mega/train/checkpoint.h"
 #include "mega/train/loss_watch.h"
-#include "mega/train/report.h"
 #include "mega/train/run_log.h"
 #include "mega/train/task.h"
 #include "mega/train/weight_average.h"

@@ -6,8 +6,8 @@
 
 #include "mega/base/file.h"
 #include "mega/base/hash.h"
+#include "mega/base/strings.h"
 #include "mega/base/tensor_hash.h"
-#include "mega/base/text.h"
 #include "tests/base/helpers.h"
 
 namespace mega {

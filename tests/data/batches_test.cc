@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "mega/base/random.h"
-#include "mega/config/tokens.h"
 #include "mega/data/example_source.h"
+#include "mega/text/tokens.h"
 #include "tests/base/helpers.h"
 
 namespace mega::data {

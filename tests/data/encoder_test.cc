@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "mega/config/tokens.h"
+#include "mega/text/tokens.h"
 #include "tests/base/helpers.h"
 
 namespace mega::data {

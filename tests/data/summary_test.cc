@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/config/tokens.h"
+#include "mega/text/tokens.h"
 #include "tests/base/helpers.h"
 
 namespace mega::data {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "mega/data/token_file.h"
+#include "mega/data/corpus/token_file.h"
 
 namespace mega::data {
 

@@ -8,8 +8,8 @@
 
 #include "mega/base/options_io.h"
 #include "mega/config/model_file.h"
-#include "mega/infer/classifier.h"
-#include "mega/infer/log_probability.h"
+#include "mega/infer/generation/log_probability.h"
+#include "mega/infer/models/classifier.h"
 #include "mega/infer/session.h"
 #include "mega/models/classifier.h"
 #include "mega/models/language_model.h"
@@ -26,7 +26,7 @@ using testing::with_large_weights;
 
 constexpr double kTolerance = 1e-5;
 
-// Draws options.
+// Random options.
 class Dice {
  public:
   explicit Dice(uint32_t seed) : random_(seed) {}

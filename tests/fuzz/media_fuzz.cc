@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "mega/base/error.h"
-#include "mega/data/npy.h"
-#include "mega/data/readers.h"
+#include "mega/data/formats/npy.h"
+#include "mega/data/readers/readers.h"
 #include "tests/fuzz/scratch_file.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/file.h"
 #include "mega/base/temporary_folder.h"
-#include "mega/infer/classifier.h"
+#include "mega/infer/models/classifier.h"
 #include "mega/infer/quantize.h"
 #include "mega/infer/session.h"
 #include "tests/fuzz/edited_file.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "mega/base/error.h"
-#include "mega/data/readers.h"
+#include "mega/data/readers/readers.h"
 #include "tests/fuzz/scratch_file.h"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mega/base/error.h"
-#include "mega/config/tokenizer.h"
-#include "mega/data/token_file.h"
+#include "mega/data/corpus/token_file.h"
+#include "mega/text/tokenizer.h"
 #include "tests/fuzz/scratch_file.h"
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/config/layer_options.h"
 #include "mega/config/model_options.h"
 #include "mega/config/train_options.h"

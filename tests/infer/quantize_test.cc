@@ -8,7 +8,7 @@
 #include <map>
 
 #include "mega/base/file.h"
-#include "mega/infer/classifier.h"
+#include "mega/infer/models/classifier.h"
 #include "mega/infer/session.h"
 #include "mega/infer/weight_file.h"
 #include "tests/base/helpers.h"

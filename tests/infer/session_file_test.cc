@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "mega/base/file.h"
-#include "mega/infer/fingerprint.h"
+#include "mega/infer/models/fingerprint.h"
 #include "mega/infer/session.h"
 #include "tests/base/helpers.h"
 #include "tests/infer/tiny_model.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/config/tokens.h"
 #include "mega/ops/form.h"
+#include "mega/text/tokens.h"
 #include "mega/train/adamw.h"
 #include "tests/base/helpers.h"
 #include "tests/models/helpers.h"

@@ -4,8 +4,8 @@
 
 #include <numeric>
 
+#include "mega/baselines/factory.h"
 #include "mega/config/presets.h"
-#include "mega/peers/factory.h"
 
 namespace mega::models {
 namespace {
@@ -24,7 +24,7 @@ const std::map<std::string, int64_t> kReleased = {
 TEST(ParameterCount, HasTheParametersOfTheReleasedModels) {
   for (const auto& [preset, expected] : kReleased) {
     SCOPED_TRACE(preset);
-    const auto model = peers::make_any_model(load_preset(preset).model);
+    const auto model = baselines::make_any_model(load_preset(preset).model);
     const ParameterCount count = count_parameters(*model);
     EXPECT_EQ(count.total, expected);
     const int64_t sum = std::accumulate(count.parts.begin(), count.parts.end(), int64_t{0},
@@ -41,7 +41,7 @@ TEST(ParameterCount, EveryClassifierOfThePaperIsThere) {
 }
 
 TEST(ParameterCount, SaysWhichPartsThereAre) {
-  const auto parts = count_parameters(*peers::make_sequence_model(load_preset("lra-text").model)).parts;
+  const auto parts = count_parameters(*baselines::make_sequence_model(load_preset("lra-text").model)).parts;
   EXPECT_EQ(parts.at("embedding"), 33'792);
   EXPECT_EQ(parts.at("positions"), 32'012);
 }

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "mega/baselines/language_transformer.h"
 #include "mega/models/language_model.h"
-#include "mega/peers/language_transformer.h"
 #include "tests/base/helpers.h"
 #include "tests/models/helpers.h"
 
@@ -39,7 +39,7 @@ std::shared_ptr<TokenModel> transformer() {
   options.hidden = 10;
   options.heads = 3;
   torch::manual_seed(2);
-  return with_large_weights(peers::LanguageTransformer(options)).ptr();
+  return with_large_weights(baselines::LanguageTransformer(options)).ptr();
 }
 
 std::vector<int32_t> some_tokens(int64_t count) {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "mega/config/tokens.h"
 #include "mega/nn/adaptive_embedding.h"
 #include "mega/nn/adaptive_softmax.h"
+#include "mega/text/tokens.h"
 
 namespace mega::nn {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <regex>
 
-#include "mega/config/tokens.h"
+#include "mega/baselines/factory.h"
 #include "mega/models/parameter_count.h"
-#include "mega/peers/factory.h"
+#include "mega/text/tokens.h"
 #include "mega/train/sequence_job.h"
 #include "tests/counting_allocator.h"
 #include "tests/train/language_helpers.h"
@@ -43,7 +43,7 @@ Recipe middle_recipe() {
 }
 
 int64_t parameters(const Recipe& recipe) {
-  return models::count_parameters(*peers::make_sequence_model(recipe.model)).total;
+  return models::count_parameters(*baselines::make_sequence_model(recipe.model)).total;
 }
 
 TEST(Estimate, MemoryIsNearWhatARunTakes) {
@@ -81,7 +81,7 @@ TEST(Estimate, MemoryOfALanguageModelIsNearWhatARunTakes) {
   recipe.train.evaluate = recipe.train.checkpoint = "0";
   for (const bool adaptive : {false, true}) {
     if (adaptive) model.cutoffs = {40, 100};
-    const int64_t count = models::count_parameters(*peers::make_token_model(recipe.model)).total;
+    const int64_t count = models::count_parameters(*baselines::make_token_model(recipe.model)).total;
     const double estimate = training_bytes(recipe, count, {2, 512});
     const double measured = CountingAllocator::growth([&] {
       LanguageTask task(recipe, corpus, torch::kCPU);

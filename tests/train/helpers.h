@@ -11,7 +11,7 @@
 
 #include "mega/base/file.h"
 #include "mega/base/random.h"
-#include "mega/base/text.h"
+#include "mega/base/strings.h"
 #include "mega/train/checkpoint.h"
 #include "mega/train/sequence_task.h"
 #include "mega/train/trainer.h"

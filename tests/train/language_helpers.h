@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "mega/base/random.h"
-#include "mega/config/tokens.h"
-#include "mega/data/corpus.h"
+#include "mega/data/corpus/corpus.h"
+#include "mega/text/tokens.h"
 #include "mega/train/language_task.h"
 #include "tests/data/token_texts.h"
 #include "tests/models/helpers.h"

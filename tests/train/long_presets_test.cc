@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "mega/baselines/factory.h"
 #include "mega/config/presets.h"
-#include "mega/config/tokens.h"
-#include "mega/peers/factory.h"
+#include "mega/text/tokens.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {
@@ -98,7 +98,8 @@ TEST_P(FullPreset, TrainsAndEvaluatesWithinMemory) {
   HookedTask task(recipe, dataset);
   task.draw(1);  // the records are as long as they should be
   const int64_t positions = task.loss(0).positions;
-  EXPECT_GE(positions, recipe.train.batch * peers::documents(recipe.model) * (model.block.max_positions - 1));
+  EXPECT_GE(positions,
+            recipe.train.batch * baselines::documents(recipe.model) * (model.block.max_positions - 1));
 
   const ScratchFolder folder;
   const Outcome outcome = train_task(task, recipe, folder.path());

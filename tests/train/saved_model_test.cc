@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "mega/base/options_io.h"
-#include "mega/config/tokens.h"
+#include "mega/baselines/factory.h"
 #include "mega/infer/quantize.h"
-#include "mega/peers/factory.h"
+#include "mega/text/tokens.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {
@@ -23,7 +23,7 @@ struct Parts {
 
   Parts() {
     signature.classes = {"a", "b"};
-    weights = weights_of(*peers::make_sequence_model(options));
+    weights = weights_of(*baselines::make_sequence_model(options));
   }
   // What load_model says of it.
   std::string error() const {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "mega/peers/factory.h"
+#include "mega/baselines/factory.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {

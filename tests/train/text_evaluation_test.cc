@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/config/tokens.h"
-#include "mega/peers/factory.h"
+#include "mega/baselines/factory.h"
+#include "mega/text/tokens.h"
 #include "tests/base/helpers.h"
 #include "tests/train/language_helpers.h"
 
@@ -36,7 +36,7 @@ class TextEvaluationTest : public ::testing::Test {
 
 TEST_F(TextEvaluationTest, MegaReadsEachSegmentFromItsBeginning) {
   const ModelOptions options{testing::tiny_byte_model()};
-  const auto model = peers::make_token_model(options);
+  const auto model = baselines::make_token_model(options);
   for (const int64_t segments : {1, 3, 7}) {
     TextReading reading;
     reading.segments = segments;
@@ -53,7 +53,7 @@ TEST_F(TextEvaluationTest, MegaReadsEachSegmentFromItsBeginning) {
 
 TEST_F(TextEvaluationTest, AContextIsTheLengthOfASegment) {
   const ModelOptions options{testing::tiny_byte_model()};
-  const auto model = peers::make_token_model(options);
+  const auto model = baselines::make_token_model(options);
   TextReading by_context, by_segments;
   by_context.context = 250;
   by_segments.segments = 4;
@@ -66,7 +66,7 @@ TEST_F(TextEvaluationTest, ATransformerReadsWithASlidingWindow) {
   peer.window = 64;
   peer.stride = 24;
   const ModelOptions options{peer};
-  const auto model = peers::make_token_model(options);
+  const auto model = baselines::make_token_model(options);
   const TextEvaluation evaluation = evaluate_text(*model, options, text_, {});
   EXPECT_EQ(evaluation.score.tokens, kTokens);
   double expected = nats(*model, tokens_, 0, 64, kEnd, 0);
@@ -79,7 +79,7 @@ TEST_F(TextEvaluationTest, ATransformerReadsWithASlidingWindow) {
 
 TEST_F(TextEvaluationTest, TellsHowFarItIs) {
   const ModelOptions options{testing::tiny_byte_model()};
-  const auto model = peers::make_token_model(options);
+  const auto model = baselines::make_token_model(options);
   TextReading reading;
   int64_t last = 0;
   reading.progress = [&](int64_t tokens) {
@@ -96,7 +96,7 @@ TEST_F(TextEvaluationTest, TellsWhatEachTokenHas) {
   peer.window = 64;
   peer.stride = 24;
   for (const ModelOptions& options : {ModelOptions{mega}, ModelOptions{peer}}) {
-    const auto model = peers::make_token_model(options);
+    const auto model = baselines::make_token_model(options);
     for (const int64_t segments : {1, 3}) {
       TextReading reading;
       reading.segments = segments;
@@ -131,7 +131,7 @@ TEST_F(TextEvaluationTest, TellsWhatEachTokenHas) {
 
 TEST_F(TextEvaluationTest, NoTextIsAnError) {
   const ModelOptions options{testing::tiny_byte_model()};
-  const auto model = peers::make_token_model(options);
+  const auto model = baselines::make_token_model(options);
   EXPECT_PRED2(testing::contains, testing::error_of([&] { evaluate_text(*model, options, {}, {}); }),
                "no text");
 }

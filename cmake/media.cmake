@@ -1,0 +1,10 @@
+# Libraries for pictures and sound. Also installed beside MegaConfig.cmake, for consumers that read such files.
+if(TARGET Mega::png)
+  return()
+endif()
+
+mega_format(png libpng Mega::zlib)
+mega_format(jpeg libjpeg)
+# These stand on a dozen codecs of their own, which Debian has as shared libraries only.
+pkg_check_modules(sndfile REQUIRED IMPORTED_TARGET GLOBAL sndfile)
+pkg_check_modules(samplerate REQUIRED IMPORTED_TARGET GLOBAL samplerate)

@@ -1,0 +1,75 @@
+#include "mega/baselines/multi_head_attention.h"
+
+#include "mega/base/error.h"
+#include "mega/ops/dropout.h"
+#include "mega/ops/linear.h"
+
+namespace mega::baselines {
+namespace {
+
+using torch::Tensor;
+
+// Tensors over positions, those of the state first.
+Tensor append(const Tensor& earlier, const Tensor& x) {
+  return earlier.defined() ? torch::cat({earlier, x}, 1) : x;
+}
+
+// Undefined while nothing is padded.
+Tensor append_padding(const nn::GatedAttentionState& state, const Tensor& mask, const Tensor& x) {
+  if (!mask.defined() && !state.padding.defined()) return {};
+  const auto or_none = [&](const Tensor& padding, int64_t positions) {
+    return padding.defined() ? padding
+                             : torch::zeros({x.size(0), positions}, x.options().dtype(torch::kBool));
+  };
+  return torch::cat({or_none(state.padding, state.position), or_none(mask, x.size(1))}, 1);
+}
+
+}  // namespace
+
+MultiHeadAttentionImpl::MultiHeadAttentionImpl(int64_t width, int64_t heads, bool causal, double dropout)
+    : width_(width), heads_(heads), causal_(causal), dropout_(dropout) {
+  q_proj = register_module("q_proj", torch::nn::Linear(width, width));
+  k_proj = register_module("k_proj", torch::nn::Linear(width, width));
+  v_proj = register_module("v_proj", torch::nn::Linear(width, width));
+  out_proj = register_module("out_proj", torch::nn::Linear(width, width));
+}
+
+Tensor MultiHeadAttentionImpl::forward(const Tensor& x, const Tensor& mask, const ops::RelativeBias& bias,
+                                       nn::GatedAttentionState* state) {
+  const Tensor q = ops::linear(x, q_proj->weight, q_proj->bias);
+  // The keys' bias moves all scores of a query alike, which softmax does not see: left out, its gradient is
+  // the zero that it is by algebra, not what rounding makes of it.
+  Tensor k = ops::linear(x, k_proj->weight, Tensor());
+  Tensor v = ops::linear(x, v_proj->weight, v_proj->bias);
+  Tensor padding = mask;
+  ops::AttentionSettings settings;  // softmax of q.k / sqrt(D / heads)
+  settings.heads = heads_;
+  settings.causal = causal_;
+  settings.dropout = ops::draw_dropout(dropout_, is_training());
+  if (state != nullptr) {
+    check_state(*state, x.size(0));
+    settings.first_position = state->position;
+    k = append(state->keys, k);
+    v = append(state->values, v);
+    padding = append_padding(*state, mask, x);
+    *state = {.ema = {}, .keys = k, .values = v, .padding = padding, .position = k.size(1)};
+  }
+  const Tensor attended = ops::attention(q, k, v, bias, padding, settings);
+  return ops::linear(attended, out_proj->weight, out_proj->bias);
+}
+
+void MultiHeadAttentionImpl::check_state(const nn::GatedAttentionState& state, int64_t batch) const {
+  require(causal_, "a state needs causal attention: what comes later must not matter");
+  const bool empty = state.position == 0 && !state.keys.defined() && !state.values.defined();
+  const auto fits = [&](const Tensor& x) {
+    return x.defined() && x.sizes() == torch::IntArrayRef({batch, state.position, width_}) &&
+           x.scalar_type() == k_proj->weight.scalar_type();
+  };
+  require(empty || (fits(state.keys) && fits(state.values)), "the state at position ", state.position,
+          " does not hold keys and values for ", batch, " sequences of a Transformer of width ", width_);
+  require(!state.padding.defined() || (state.padding.sizes() == torch::IntArrayRef({batch, state.position}) &&
+                                       state.padding.scalar_type() == torch::kBool),
+          "the state's padding does not fit ", batch, " sequences at position ", state.position);
+}
+
+}  // namespace mega::baselines

@@ -1,0 +1,236 @@
+#include "mega/data/corpus/corpus.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "mega/base/error.h"
+#include "mega/base/random.h"
+#include "mega/base/strings.h"
+#include "mega/base/utf8.h"
+#include "mega/data/corpus/cache_folder.h"
+#include "mega/data/corpus/text_source.h"
+#include "mega/report/progress.h"
+#include "mega/text/tokens.h"
+
+namespace mega::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Bytes of a range as far as that is known without reading it; 0 if it is not.
+int64_t known_bytes(const TextRange& range) {
+  if (range.end != TextRange{}.end) return range.end - range.begin;
+  int64_t bytes = 0;
+  for (const fs::path& file : range.files) {
+    if (without_packing(file) != file) return 0;
+    std::error_code none;
+    bytes += static_cast<int64_t>(fs::file_size(file, none));
+  }
+  return bytes;
+}
+
+// Calls the action with each part of the text; one that takes long shows how far it is. Ends where the action
+// says false.
+void read_parts(const TextRange& range, const char* title,
+                const std::function<bool(const TextPart&)>& action) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kLong = std::chrono::seconds(1);
+  constexpr int64_t kMegabyte = 1'000'000;
+  const Clock::time_point start = Clock::now();
+  std::optional<Progress> progress;
+  int64_t bytes = 0;
+  TextReader reader(range);
+  for (TextPart part; reader.next(part) && action(part);) {
+    bytes += part.bytes;
+    if (!progress && Clock::now() - start > kLong)
+      progress.emplace(title, known_bytes(range) / kMegabyte, "MB");
+    if (progress) progress->update(bytes / kMegabyte);
+  }
+}
+
+std::string vocabulary_checksum(std::string_view vocabulary) {
+  return hexadecimal(stream_seed(0, vocabulary));
+}
+
+// A kept vocabulary stands below its checksum; none where it is not there or damaged.
+std::optional<std::string> read_kept_vocabulary(const fs::path& path) {
+  std::error_code none;
+  if (!fs::exists(path, none)) return std::nullopt;
+  const std::string text = read_file(path);
+  const size_t line = text.find('\n');
+  if (line == std::string::npos) return std::nullopt;
+  std::string vocabulary = text.substr(line + 1);
+  if (text.substr(0, line) != vocabulary_checksum(vocabulary)) return std::nullopt;
+  return vocabulary;
+}
+
+std::shared_ptr<const Tokenizer> learn_tokenizer(const TextSource& text, const LanguageInput& input,
+                                                 const fs::path& folder) {
+  if (auto ready = make_ready_tokenizer(input)) return ready;
+  const std::unique_ptr<TokenizerBuilder> builder = make_tokenizer_builder(input);
+
+  uint64_t fingerprint = stream_seed(text.fingerprint(), "vocabulary", static_cast<uint64_t>(input.units));
+  fingerprint = stream_seed(fingerprint, "size", static_cast<uint64_t>(input.vocabulary));
+  fingerprint = stream_seed(fingerprint, "min_count", static_cast<uint64_t>(input.min_count));
+  const fs::path kept = folder / (hexadecimal(fingerprint) + ".vocabulary");
+  if (const auto vocabulary = read_kept_vocabulary(kept))
+    return make_tokenizer(input.units, *vocabulary, kept.string());
+
+  require_writable(folder);
+  bool empty = true;
+  read_parts(text.range(), "counting words", [&](const TextPart& part) {
+    builder->add_line(part.text);
+    empty = false;
+    return true;
+  });
+  require(!empty, text.name, ": an empty text; there is nothing to learn from");
+  std::shared_ptr<const Tokenizer> tokenizer = builder->finish();
+  const std::string vocabulary = tokenizer->vocabulary();
+  write_file(kept, vocabulary_checksum(vocabulary) + "\n" + vocabulary);
+  return tokenizer;
+}
+
+// The longest beginning of a line that has at most so many tokens.
+std::string_view beginning(const Tokenizer& tokenizer, std::string_view line, int64_t most) {
+  const auto before_character = [&](size_t size) {
+    while (size > 0 && size < line.size() && continues_character(line[size])) --size;
+    return line.substr(0, size);
+  };
+  std::vector<int32_t> tokens;
+  size_t fits = 0, too_long = line.size() + 1;
+  while (fits + 1 < too_long) {
+    const size_t middle = fits + (too_long - fits) / 2;
+    tokens.clear();
+    tokenizer.encode_line(before_character(middle), tokens);
+    (std::ssize(tokens) <= most ? fits : too_long) = middle;
+  }
+  return before_character(fits);
+}
+
+void tokenize(const TextSource& text, const Tokenizer& tokenizer, int64_t limit, TokenWriter& writer) {
+  std::vector<int32_t> tokens;
+  read_parts(text.range(), "tokenizing", [&](const TextPart& part) {
+    const auto encode = [&](std::string_view line, bool ends) {
+      tokens.clear();
+      tokenizer.encode_line(line, tokens);
+      if (ends) tokens.push_back(kEnd);
+    };
+    encode(part.text, part.ends_line);
+    const int64_t room = limit - writer.size();
+    if (limit > 0 && std::ssize(tokens) > room) {
+      const std::string_view line = beginning(tokenizer, part.text, room);
+      encode(line, false);
+      writer.append(tokens);
+      writer.count_text(line);
+      return false;
+    }
+    writer.append(tokens);
+    writer.count_text(part.text);
+    if (part.bytes > std::ssize(part.text)) writer.count_text("\n");
+    return true;
+  });
+  writer.finish();
+}
+
+// The token file, if it is there and whole.
+std::shared_ptr<const TokenFile> open_kept(const fs::path& path, uint64_t fingerprint) {
+  std::error_code none;
+  if (!fs::exists(path, none)) return nullptr;
+  try {
+    auto file = std::make_shared<const TokenFile>(TokenFile::open(path));
+    if (file->fingerprint() != fingerprint) return nullptr;
+    file->verify();  // a billion tokens take a second or two
+    return file;
+  } catch (const Error&) {  // damaged: made again
+    return nullptr;
+  }
+}
+
+TokenView load_view(const TextSource& text, const Tokenizer& tokenizer, uint64_t tokenizer_fingerprint,
+                    int64_t limit, const fs::path& folder) {
+  TokenView view;
+  view.name = text.name;
+  if (text.files.empty()) return view;
+  const uint64_t fingerprint =
+      stream_seed(text.fingerprint() + tokenizer_fingerprint, "tokens", static_cast<uint64_t>(limit));
+  const fs::path path = folder / (hexadecimal(fingerprint) + ".tokens");
+  view.file = open_kept(path, fingerprint);
+  if (!view.file) {
+    require_writable(folder);
+    TokenWriter writer(path, tokenizer.size(), fingerprint);
+    tokenize(text, tokenizer, limit, writer);
+    view.file = std::make_shared<const TokenFile>(TokenFile::open(path));
+  }
+  view.end = view.file->size();
+  view.counts = view.file->counts();
+  return view;
+}
+
+}  // namespace
+
+const TokenView& Corpus::part(Split split) const {
+  if (split == Split::valid) return valid;
+  return split == Split::test ? test : train;
+}
+
+Corpus load_corpus(const DataOptions& data, const LanguageInput& input,
+                   std::shared_ptr<const Tokenizer> known) {
+  const fs::path folder = cache_folder("tokens");
+  const TextSources texts = find_texts(data, folder);
+  Corpus corpus;
+  corpus.tokenizer = std::move(known);
+  const bool training = !corpus.tokenizer;
+  if (training) {
+    require(!texts.train.files.empty(), data.path, ": no text to train on: all files are named for ",
+            "validation or test");
+    corpus.tokenizer = learn_tokenizer(texts.train, input, folder);
+  }
+
+  const Tokenizer& tokenizer = *corpus.tokenizer;
+  const uint64_t tokenizer_fingerprint = stream_seed(
+      static_cast<uint64_t>(input.units), tokenizer.vocabulary(), static_cast<uint64_t>(tokenizer.size()));
+  const int64_t evaluation_limit = data.evaluation_limit > 0 ? data.evaluation_limit : data.limit;
+  const auto load = [&](const TextSource& text, int64_t limit) {
+    return load_view(text, tokenizer, tokenizer_fingerprint, limit, folder);
+  };
+  corpus.train = load(texts.train, data.limit);
+  corpus.valid = load(texts.valid, evaluation_limit);
+  corpus.test = load(texts.test, evaluation_limit);
+  require(!corpus.train.empty() || !corpus.valid.empty() || !corpus.test.empty(), data.path,
+          ": an empty text; there is nothing to learn from or to evaluate");
+  require(!training || !corpus.train.empty(), data.path,
+          ": nothing is left to train on; lower data.valid_share and data.test_share");
+
+  uint64_t checksum = tokenizer_fingerprint;
+  for (const TokenView* view : {&corpus.train, &corpus.valid, &corpus.test})
+    checksum = stream_seed(checksum, "tokens", view->file ? view->file->checksum() : 0);
+  corpus.checksum = hexadecimal(checksum);
+  return corpus;
+}
+
+TokenView tokenize_once(const fs::path& path, const Tokenizer& tokenizer) {
+  std::error_code none;
+  require(path == "-" || !fs::is_directory(path, none), path.string(), ": a folder; expected a file of text");
+  const fs::path folder = cache_folder("tokens");
+  require_writable(folder);
+  static std::atomic<int> count = 0;
+  const fs::path kept =
+      folder / ("once-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tokens");
+  TokenView view;
+  view.name = path == "-" ? "standard input" : path.string();
+  TokenWriter writer(kept, tokenizer.size(), 0);
+  tokenize({{path}, nullptr, 0, view.name}, tokenizer, 0, writer);
+  view.file = std::make_shared<const TokenFile>(TokenFile::open(kept));
+  fs::remove(kept, none);  // the memory map keeps what is in it
+  view.end = view.file->size();
+  view.counts = view.file->counts();
+  require(!view.empty(), view.name, ": an empty text");
+  return view;
+}
+
+}  // namespace mega::data

@@ -1,0 +1,179 @@
+#include "mega/data/readers/folders.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+
+#include "mega/base/error.h"
+#include "mega/base/stream.h"
+#include "mega/base/strings.h"
+
+namespace mega::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_extension(const fs::path& path, const std::vector<std::string>& extensions) {
+  if (extensions.empty()) return true;
+  return std::find(extensions.begin(), extensions.end(), extension_of(path)) != extensions.end();
+}
+
+// Files below `folder`, sorted level by level so that of two links to one folder always the same is entered.
+void collect(const fs::path& folder, const std::vector<std::string>& extensions, std::set<fs::path>& entered,
+             std::vector<fs::path>& files) {
+  if (!entered.insert(fs::canonical(folder)).second) return;
+  std::vector<fs::path> folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with('.')) continue;
+    std::error_code broken_link;
+    if (entry.is_directory(broken_link)) folders.push_back(entry.path());
+    if (entry.is_regular_file(broken_link) && has_extension(entry.path(), extensions)) {
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(folders.begin(), folders.end());
+  for (const fs::path& inner : folders) collect(inner, extensions, entered, files);
+}
+
+std::optional<std::regex> compiled(const std::string& pattern, const char* option) {
+  if (pattern.empty()) return std::nullopt;
+  try {
+    return std::regex(pattern, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    fail(option, " = ", in_quotes(pattern), " is not a regular expression: ", error.what());
+  }
+}
+
+bool search(const std::string& text, std::smatch& match, const std::regex& pattern, const char* option) {
+  try {
+    return std::regex_search(text, match, pattern);
+  } catch (const std::regex_error& error) {
+    fail(option, " cannot be tried on ", in_quotes(text), ": ", error.what(), "; use a simpler one");
+  }
+}
+
+// Of the folders around a file, the nearest that can be a class; "" where there is none.
+std::string class_folder(const fs::path& relative) {
+  for (fs::path folder = relative.parent_path(); !folder.empty(); folder = folder.parent_path()) {
+    std::string name = folder.filename().string();
+    if (split_named(name) == Split::unknown) return name;
+  }
+  return {};
+}
+
+// Texts that stand beside the class folders and are no examples.
+bool is_about_the_data(const fs::path& relative) {
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "readme", "license", "imdber.txt", "urls_pos.txt", "urls_neg.txt", "urls_unsup.txt"};
+  const std::string name = lower_case(relative.filename().string());
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() || name.starts_with("readme.") ||
+         name.starts_with("license.");
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+std::string extension_of(const fs::path& path) {
+  return lower_case(without_packing(path).extension().string());
+}
+
+std::vector<fs::path> list_files(const fs::path& folder, const std::vector<std::string>& extensions) {
+  std::error_code none;
+  require(fs::exists(folder, none), folder.string(), ": no such folder");
+  require(fs::is_directory(folder, none), folder.string(), ": not a folder");
+  std::vector<fs::path> files;
+  std::set<fs::path> entered;
+  try {
+    collect(folder, extensions, entered, files);
+  } catch (const fs::filesystem_error& error) {
+    fail(error.path1().string(), ": cannot be listed: ", error.code().message());
+  }
+  // All share the folder as their beginning, so this is the order of the relative paths.
+  std::sort(files.begin(), files.end(),
+            [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
+  return files;
+}
+
+Split split_named(std::string_view word) {
+  const std::string name = lower_case(word);
+  if (name == "train") return Split::train;
+  for (const char* valid : {"valid", "val", "validation", "dev", "eval"}) {
+    if (name == valid) return Split::valid;
+  }
+  if (name == "test" || name == "t10k") return Split::test;
+  return Split::unknown;
+}
+
+Split split_of(const fs::path& relative) {
+  for (const fs::path& folder : relative.parent_path()) {
+    if (const Split split = split_named(folder.string()); split != Split::unknown) return split;
+  }
+  std::string name = relative.filename().string();
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '.' || c == '_' || c == '-'; }, ' ');
+  for (const std::string& word : split(name, ' ')) {
+    if (const Split split = split_named(word); split != Split::unknown) return split;
+  }
+  return Split::unknown;
+}
+
+SplitRule::SplitRule(const DataOptions& options) : test_(compiled(options.test_pattern, "test_pattern")) {}
+
+Split SplitRule::operator()(const fs::path& relative) const {
+  std::smatch match;
+  const std::string name = relative.generic_string();
+  if (test_ && search(name, match, *test_, "test_pattern")) return Split::test;
+  const Split split = split_of(relative);
+  return test_ && split == Split::unknown ? Split::train : split;
+}
+
+bool wanted_class(const DataOptions& options, const std::string& label) {
+  const auto& classes = options.classes;
+  return classes.empty() || std::find(classes.begin(), classes.end(), label) != classes.end();
+}
+
+std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vector<std::string>& extensions,
+                                         const DataOptions& options, Problems& problems) {
+  const auto label_pattern = compiled(options.label_pattern, "label_pattern");
+  const SplitRule split(options);
+  require(!label_pattern || label_pattern->mark_count() > 0,
+          "label_pattern = ", in_quotes(options.label_pattern),
+          " has no group; put the part that is the label in ( )");
+
+  std::vector<LabelledFile> files;
+  std::smatch match;
+  for (fs::path& path : list_files(folder, extensions)) {
+    LabelledFile file;
+    const fs::path relative = path.lexically_relative(folder);
+    file.relative = relative.generic_string();
+    file.absolute = std::move(path);
+    file.split = split(relative);
+
+    if (label_pattern) {
+      if (search(file.relative, match, *label_pattern, "label_pattern")) file.label = match[1];
+      if (file.label.empty()) {
+        problems.add(file.relative, "label_pattern finds no label in this path");
+        continue;
+      }
+    } else {
+      if (file.relative.starts_with("train/unsup/")) continue;
+      file.label = class_folder(relative);
+      if (file.label.empty()) {
+        if (is_about_the_data(relative)) continue;
+        problems.add(file.relative, "not in a folder of a class; move it into one, or set label_pattern");
+        continue;
+      }
+    }
+    if (wanted_class(options, file.label)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace mega::data

@@ -1,0 +1,17 @@
+// Reading a file per example with several threads.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "mega/data/readers/folders.h"
+#include "mega/data/readers/readers.h"
+
+namespace mega::data {
+
+// The records of the files, in the order of the files, with their label, split and place. A file for which
+// `read` throws an Error is a problem. `read` is called from several threads.
+Records read_files(const std::vector<LabelledFile>& files,
+                   const std::function<Record(const std::filesystem::path&)>& read, Problems& problems);
+
+}  // namespace mega::data

@@ -1,0 +1,173 @@
+// Texts and pairs of texts: tables, or a folder per class.
+#include <algorithm>
+#include <set>
+
+#include "mega/base/error.h"
+#include "mega/base/stream.h"
+#include "mega/base/strings.h"
+#include "mega/data/formats/table_file.h"
+#include "mega/data/readers/folders.h"
+#include "mega/data/readers/readers.h"
+
+namespace mega::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLongestText = size_t{1} << 30;
+
+Column text_column(const DataOptions& options) {
+  return {.title = "text",
+          .option = "text_column",
+          .requested = options.text_column,
+          .names = {"text", "review", "sentence", "document", "content", "body", "comment", "message",
+                    "tweet", "abstract", "source", "input"}};
+}
+
+Column first_column(const DataOptions& options) {
+  return {.title = "first text",
+          .option = "text_column",
+          .requested = options.text_column,
+          .names = {"text1", "text_1", "text_a", "sentence1", "sentence_1", "sentence_a", "question1",
+                    "document1", "premise", "query", "first", "text"}};
+}
+
+Column second_column(const DataOptions& options) {
+  return {.title = "second text",
+          .option = "second_column",
+          .requested = options.second_column,
+          .names = {"text2", "text_2", "text_b", "sentence2", "sentence_2", "sentence_b", "question2",
+                    "document2", "hypothesis", "document", "second"}};
+}
+
+Column label_column(const DataOptions& options) {
+  return {.title = "label",
+          .option = "label_column",
+          .requested = options.label_column,
+          .names = {"label", "labels", "class", "target", "sentiment", "category", "polarity", "is_duplicate",
+                    "y"},
+          .is_text = false};
+}
+
+// Of two columns the label is the one with fewer different cells, then the one with fewer bytes, then the
+// first. Three are label, id, text.
+std::vector<size_t> guess_text_and_label(const std::vector<Cells>& sample) {
+  const size_t width = sample[0].size();
+  if (width == 3) return {2, 0};
+  if (width != 2) return {};
+  std::set<std::string_view> different[2];
+  size_t bytes[2] = {0, 0};
+  for (const Cells& row : sample) {
+    for (size_t i = 0; i < 2; ++i) {
+      different[i].insert(row[i]);
+      bytes[i] += row[i].size();
+    }
+  }
+  const bool label_last = different[1].size() != different[0].size()
+                              ? different[1].size() < different[0].size()
+                              : bytes[1] < bytes[0];
+  if (label_last) return {0, 1};
+  return {1, 0};
+}
+
+// label, id, id, text, text as the Long Range Arena has them; or label, text, text.
+std::vector<size_t> guess_pair_and_label(const std::vector<Cells>& sample) {
+  const size_t width = sample[0].size();
+  if (width == 5) return {3, 4, 0};
+  if (width == 3) return {1, 2, 0};
+  return {};
+}
+
+// The wanted columns are the texts and, last, the label.
+struct Layout {
+  std::vector<Column> columns;
+  TableFile::Guess guess;
+};
+
+void read_table(const fs::path& path, const std::string& shown, Split split, const Layout& layout,
+                const DataOptions& options, Problems& problems, Records& records) {
+  TableFile table(path, shown, layout.columns, options.header, layout.guess);
+  bool empty = true;
+  for (Cells cells; table.next(cells, problems); empty = false) {
+    Record record;
+    record.label = plain_label(cells.back());
+    if (!wanted_class(options, record.label)) continue;
+    record.bytes = std::move(cells[0]);
+    if (cells.size() == 3) record.second = std::move(cells[1]);
+    record.split = split;
+    record.where = table.where();
+    records.push_back(std::move(record));
+  }
+  if (empty) problems.add(shown, "no examples in this table");
+}
+
+void read_tables(const fs::path& folder, const std::vector<fs::path>& tables, const Layout& layout,
+                 const DataOptions& options, Problems& problems, Records& records) {
+  const SplitRule split(options);
+  for (const fs::path& table : tables) {
+    const fs::path relative = table.lexically_relative(folder);
+    read_table(table, relative.generic_string(), split(relative), layout, options, problems, records);
+  }
+}
+
+void read_class_folders(const fs::path& folder, const DataOptions& options, Problems& problems,
+                        Records& records) {
+  for (LabelledFile& file : labelled_files(folder, {".txt", ""}, options, problems)) {
+    Record record;
+    try {
+      record.bytes = read_stream(file.absolute, kLongestText);
+    } catch (const Error& error) {
+      problems.add(file.relative, error.what());
+      continue;
+    }
+    if (record.bytes.empty()) {
+      problems.add(file.relative, "the text is empty");
+      continue;
+    }
+    record.label = std::move(file.label);
+    record.split = file.split;
+    record.where = std::move(file.relative);
+    records.push_back(std::move(record));
+  }
+}
+
+Records read_file_of_rows(const fs::path& path, const Layout& layout, const DataOptions& options,
+                          Problems& problems) {
+  Records records;
+  const std::string shown = path == "-" ? "standard input" : path.filename().string();
+  read_table(path, shown, Split::unknown, layout, options, problems, records);
+  return records;
+}
+
+}  // namespace
+
+Records read_text(const fs::path& path, const DataOptions& options, Problems& problems) {
+  const Layout layout{{text_column(options), label_column(options)}, guess_text_and_label};
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, problems);
+
+  Records records;
+  if (const auto tables = list_files(path, kTableExtensions); !tables.empty()) {
+    read_tables(path, tables, layout, options, problems, records);
+  } else {
+    read_class_folders(path, options, problems, records);
+    require(!records.empty() || problems.count() > 0, path.string(),
+            ": no examples here; expected csv, tsv or jsonl files, or a folder of .txt files for each class");
+  }
+  return records;
+}
+
+Records read_pairs(const fs::path& path, const DataOptions& options, Problems& problems) {
+  const Layout layout{{first_column(options), second_column(options), label_column(options)},
+                      guess_pair_and_label};
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, problems);
+
+  const auto tables = list_files(path, kTableExtensions);
+  require(!tables.empty(), path.string(), ": no csv, tsv or jsonl files here");
+  Records records;
+  read_tables(path, tables, layout, options, problems, records);
+  return records;
+}
+
+}  // namespace mega::data

@@ -1,0 +1,288 @@
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mega/base/error.h"
+#include "mega/base/version.h"
+#include "mega/data/encoder.h"
+#include "mega/infer/models/answer.h"
+#include "mega/infer/models/classifier.h"
+#include "mega/infer/session.h"
+#include "mega/infer/thread_pool.h"
+#include "mega/infer/workspace.h"
+#include "mega/mega.h"
+#include "mega/text/tokens.h"
+
+struct mega_model {
+  std::shared_ptr<const mega::infer::LanguageModel> model;
+};
+
+struct mega_session {
+  mega::infer::Session session;
+};
+
+struct mega_classifier {
+  std::shared_ptr<const mega::infer::Classifier> model;
+  std::unique_ptr<mega::infer::ThreadPool> pool;
+  std::unique_ptr<mega::data::Encoder> encoder;
+};
+
+namespace {
+
+static_assert(MEGA_TOKEN_END == mega::kEnd);
+
+// What the caller's array has no room for.
+struct NoRoom : mega::Error {
+  using Error::Error;
+};
+
+// The text, or its beginning without half a character at the end.
+void set_message(mega_error* error, std::string_view text) {
+  if (error == nullptr) return;
+  size_t length = std::min<size_t>(text.size(), MEGA_ERROR_MESSAGE_SIZE - 1);
+  const auto continues = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  while (length > 0 && length < text.size() && continues(length)) --length;
+  std::memcpy(error->message, text.data(), length);
+  error->message[length] = '\0';
+}
+
+// Runs the body; whatever it throws becomes a status.
+template <class Body>
+mega_status guarded(mega_error* error, const Body& body) noexcept {
+  set_message(error, "");
+  try {
+    body();
+    return MEGA_OK;
+  } catch (const NoRoom& problem) {
+    set_message(error, problem.what());
+    return MEGA_ERROR_ROOM;
+  } catch (const mega::Error& problem) {
+    set_message(error, problem.what());
+    return MEGA_ERROR_REQUEST;
+  } catch (const std::bad_alloc&) {
+    set_message(error, "there is not enough memory");
+    return MEGA_ERROR_MEMORY;
+  } catch (const std::exception& problem) {
+    set_message(error, problem.what());
+  } catch (...) {
+    set_message(error, "something unknown went wrong");
+  }
+  return MEGA_ERROR_INTERNAL;
+}
+
+// The same for a body that makes a handle.
+template <class Handle, class Make>
+mega_status guarded_make(Handle** handle, mega_error* error, const Make& make) noexcept {
+  if (handle != nullptr) *handle = nullptr;
+  return guarded(error, [&] {
+    mega::require(handle != nullptr, "NULL where a handle should be put");
+    *handle = new Handle(make());
+  });
+}
+
+template <class T>
+T& at(T* pointer, const char* what) {
+  mega::require(pointer != nullptr, "NULL in place of ", what);
+  return *pointer;
+}
+
+template <class T>
+std::span<T> array(T* data, size_t count, const char* what) {
+  mega::require(data != nullptr || count == 0, "NULL in place of ", what);
+  return {data, count};
+}
+
+template <class T>
+void copy_out(const T& from, std::span<typename T::value_type> to, size_t* count, const char* what) {
+  at(count, "the number to give") = from.size();
+  if (from.size() > to.size())
+    throw NoRoom(std::to_string(from.size()) + " " + what + ", and room for " + std::to_string(to.size()));
+  std::copy(from.begin(), from.end(), to.begin());
+}
+
+mega::infer::CacheType cache_type(mega_cache cache) {
+  mega::require(cache == MEGA_CACHE_F32 || cache == MEGA_CACHE_BF16, "there is no cache type ", cache,
+                "; use MEGA_CACHE_F32 or MEGA_CACHE_BF16");
+  return cache == MEGA_CACHE_BF16 ? mega::infer::CacheType::bf16 : mega::infer::CacheType::f32;
+}
+
+void classify(const mega_classifier& classifier, const mega::data::Record& record, size_t documents,
+              std::span<float> outputs) {
+  const mega::infer::Classifier& model = *classifier.model;
+  mega::require(classifier.encoder != nullptr,
+                "this model's file does not say how to encode its input: it was not written by `mega train`");
+  mega::require(static_cast<int64_t>(documents) == model.documents(), "this model reads ", model.documents(),
+                " document(s) at once, not ", documents);
+  mega::infer::Workspace work;  // a call's own: several may be going on
+  std::vector<float> result =
+      mega::infer::outputs_of(model, *classifier.encoder, record, {*classifier.pool, work});
+  const mega::Signature& signature = model.signature();
+  for (size_t i = 0; i < signature.target_mean.size() && i < result.size(); ++i)
+    result[i] = result[i] * signature.target_deviation[i] + signature.target_mean[i];
+  size_t count = 0;
+  copy_out(result, outputs, &count, "outputs");
+}
+
+}  // namespace
+
+const char* mega_version() { return mega::version(); }
+
+int32_t mega_abi_version() { return MEGA_ABI_VERSION; }
+
+mega_status mega_model_open(const char* path, mega_model** model, mega_error* error) {
+  return guarded_make(model, error,
+                      [&] { return mega_model{mega::infer::LanguageModel::open(&at(path, "a path"))}; });
+}
+
+void mega_model_close(mega_model* model) { delete model; }
+
+int64_t mega_model_vocabulary(const mega_model* model) { return model->model->options().vocabulary; }
+
+mega_status mega_model_tokenize(const mega_model* model, const char* text, size_t bytes, int32_t* tokens,
+                                size_t room, size_t* count, mega_error* error) {
+  return guarded(error, [&] {
+    const auto all = array(text, bytes, "a text");
+    copy_out(at(model, "a model").model->tokenizer().encode({all.data(), all.size()}),
+             array(tokens, room, "tokens"), count, "tokens");
+  });
+}
+
+mega_status mega_model_detokenize(const mega_model* model, const int32_t* tokens, size_t count,
+                                  int32_t begins_line, char* text, size_t room, size_t* bytes,
+                                  mega_error* error) {
+  return guarded(error, [&] {
+    const mega::Tokenizer& tokenizer = at(model, "a model").model->tokenizer();
+    std::string all;
+    bool begins = begins_line != 0;
+    for (const int32_t token : array(tokens, count, "tokens")) {
+      const std::string part = tokenizer.text(token, begins);
+      if (!part.empty()) begins = part.back() == '\n';
+      all += part;
+    }
+    copy_out(all, array(text, room, "a text"), bytes, "bytes");
+  });
+}
+
+mega_status mega_session_new(const mega_model* model, int32_t threads, mega_cache cache,
+                             mega_session** session, mega_error* error) {
+  return guarded_make(session, error, [&] {
+    return mega_session{
+        {at(model, "a model").model, std::make_shared<mega::infer::ThreadPool>(threads), cache_type(cache)}};
+  });
+}
+
+mega_status mega_session_fork(const mega_session* session, mega_session** fork, mega_error* error) {
+  return guarded_make(fork, error, [&] { return mega_session{at(session, "a session").session.fork()}; });
+}
+
+void mega_session_free(mega_session* session) { delete session; }
+
+mega_status mega_session_feed(mega_session* session, const int32_t* tokens, size_t count, mega_error* error) {
+  return guarded(error, [&] { at(session, "a session").session.feed(array(tokens, count, "tokens")); });
+}
+
+mega_status mega_sessions_feed(mega_session* const* sessions, const int32_t* const* tokens,
+                               const size_t* counts, size_t session_count, mega_error* error) {
+  return guarded(error, [&] {
+    const auto handles = array(sessions, session_count, "sessions");
+    const auto texts = array(tokens, session_count, "tokens");
+    const auto lengths = array(counts, session_count, "numbers of tokens");
+    std::vector<mega::infer::Session*> all;
+    std::vector<std::span<const int32_t>> parts;
+    for (size_t i = 0; i < session_count; ++i) {
+      all.push_back(&at(handles[i], "a session").session);
+      parts.push_back(array(texts[i], lengths[i], "tokens"));
+    }
+    mega::infer::feed_together(all, parts);
+  });
+}
+
+mega_status mega_session_logits(mega_session* session, const float** logits, size_t* count,
+                                mega_error* error) {
+  return guarded(error, [&] {
+    const float*& first = at(logits, "the logits to give");
+    size_t& number = at(count, "the number to give");
+    const auto all = at(session, "a session").session.logits();
+    first = all.data();
+    number = all.size();
+  });
+}
+
+int64_t mega_session_position(const mega_session* session) { return session->session.position(); }
+
+int64_t mega_session_bytes(const mega_session* session) { return session->session.bytes(); }
+
+mega_status mega_session_save(const mega_session* session, const char* path, mega_error* error) {
+  return guarded(error, [&] { at(session, "a session").session.save(&at(path, "a path")); });
+}
+
+mega_status mega_session_load(const mega_model* model, const char* path, int32_t threads,
+                              mega_session** session, mega_error* error) {
+  return guarded_make(session, error, [&] {
+    return mega_session{mega::infer::Session::load(&at(path, "a path"), at(model, "a model").model,
+                                                   std::make_shared<mega::infer::ThreadPool>(threads))};
+  });
+}
+
+mega_status mega_classifier_open(const char* path, int32_t threads, mega_classifier** classifier,
+                                 mega_error* error) {
+  return guarded_make(classifier, error, [&] {
+    mega_classifier made{mega::infer::Classifier::open(&at(path, "a path")),
+                         std::make_unique<mega::infer::ThreadPool>(threads), nullptr};
+    const mega::infer::Classifier& model = *made.model;
+    // A file without a signature has neither names of classes nor targets.
+    if (!model.signature().classes.empty() || !model.signature().target_mean.empty())
+      made.encoder =
+          std::make_unique<mega::data::Encoder>(model.signature(), mega::cls_token(model.options()));
+    return made;
+  });
+}
+
+void mega_classifier_close(mega_classifier* classifier) { delete classifier; }
+
+int64_t mega_classifier_outputs(const mega_classifier* classifier) {
+  return classifier->model->options().classes;
+}
+
+int64_t mega_classifier_documents(const mega_classifier* classifier) {
+  return classifier->model->documents();
+}
+
+const char* mega_classifier_class(const mega_classifier* classifier, int64_t index) {
+  const std::vector<std::string>& classes = classifier->model->signature().classes;
+  return index >= 0 && index < std::ssize(classes) ? classes[static_cast<size_t>(index)].c_str() : nullptr;
+}
+
+mega_status mega_classify_bytes(const mega_classifier* classifier, const char* const* documents,
+                                const size_t* bytes, size_t document_count, float* outputs,
+                                size_t output_count, mega_error* error) {
+  return guarded(error, [&] {
+    const auto texts = array(documents, document_count, "documents");
+    const auto lengths = array(bytes, document_count, "numbers of bytes");
+    const auto text = [&](size_t i) {
+      const auto all = array(texts[i], lengths[i], "a document");
+      return std::string(all.begin(), all.end());
+    };
+    mega::data::Record record;
+    record.where = "the input";
+    if (document_count > 0) record.bytes = text(0);
+    if (document_count > 1) record.second = text(1);
+    classify(at(classifier, "a classifier"), record, document_count, array(outputs, output_count, "outputs"));
+  });
+}
+
+mega_status mega_classify_values(const mega_classifier* classifier, const float* values, size_t count,
+                                 float* outputs, size_t output_count, mega_error* error) {
+  return guarded(error, [&] {
+    const auto all = array(values, count, "values");
+    mega::data::Record record;
+    record.where = "the input";
+    record.values.assign(all.begin(), all.end());
+    classify(at(classifier, "a classifier"), record, 1, array(outputs, output_count, "outputs"));
+  });
+}

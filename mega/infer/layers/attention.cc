@@ -1,0 +1,263 @@
+#include "mega/infer/layers/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "mega/kernels/attention.h"
+#include "mega/kernels/attention_step.h"
+
+namespace mega::infer {
+namespace {
+
+using kernels::ConstRows;
+using kernels::Rows;
+using kernels::WeightType;
+
+// So few queries of a stream are better off one by one: each reads keys and values where they are kept, where
+// a block of queries would have them copied into one piece first.
+constexpr int64_t kFewQueries = 4;
+// Queries of a block that one thread works on at a time.
+constexpr int64_t kQueryRange = 128;
+
+ConstRows constant(Rows rows) { return {rows.data, rows.stride}; }
+
+// Neighbouring queries of one chunk, and the positions of the chunk before them.
+struct Piece {
+  int64_t begin = 0, length = 0;
+  int64_t open = 0;
+
+  int64_t keys() const { return open + length; }
+};
+
+class Attention {
+ public:
+  Attention(const BlockOptions& options, const Position& position, const AttentionRows& rows,
+            std::span<const Segment> segments, size_t index, Rows out, const Run& run)
+      : options_(options), position_(position), rows_(rows), index_(index), out_(out), run_(run) {
+    make_room(segments);
+    for (const Segment& segment : segments) plan(segment);
+    run_steps();
+    run_blocks();
+    for (const Segment& segment : segments)
+      if (segment.state != nullptr) keep(segment);
+  }
+
+ private:
+  KeyValueCache* cache(const Segment& segment) const {
+    return segment.state == nullptr ? nullptr : &segment.state->blocks[index_].cache;
+  }
+  static bool steps(const Piece& piece, const KeyValueCache* cache) {
+    return cache != nullptr && piece.length <= kFewQueries;
+  }
+
+  // What goes on in the open chunk, and completes it if there is enough.
+  Piece head(const Segment& segment) const {
+    const int64_t place = options_.chunk > 0 ? segment.position() % options_.chunk : segment.position();
+    const int64_t fits = options_.chunk > 0 ? options_.chunk - place : segment.length;
+    return {segment.begin, std::min(segment.length, fits), place};
+  }
+
+  // For keys and values of open chunks, where blocks of queries need them in one piece.
+  void make_room(std::span<const Segment> segments) {
+    int64_t keys = 0;
+    for (const Segment& segment : segments)
+      if (const Piece piece = head(segment); piece.open > 0 && !steps(piece, cache(segment)))
+        keys += piece.keys();
+    open_keys_ = run_.work.floats(Workspace::kOpenKeys, keys * position_.columns());
+    open_values_ = run_.work.floats(Workspace::kOpenValues, keys * options_.values);
+  }
+
+  void plan(const Segment& segment) {
+    KeyValueCache* const kept = cache(segment);
+    const Piece first = head(segment);
+    if (kept != nullptr && kept->type() == WeightType::bf16) round(segment);
+    if (steps(first, kept)) {
+      add_steps(first, *kept);
+    } else {
+      add_block(first, kept);
+    }
+    for (int64_t done = first.length; done < segment.length; done += options_.chunk)
+      add_block({segment.begin + done, std::min(options_.chunk, segment.length - done), 0}, nullptr);
+  }
+
+  // As a cache of bf16 gives them back.
+  void round(const Segment& segment) const {
+    const auto rows_of = [&](Rows rows, int64_t columns) {
+      std::vector<uint16_t> rounded(static_cast<size_t>(columns));
+      for (int64_t row = segment.begin; row < segment.begin + segment.length; ++row) {
+        kernels::to_bf16(rows[row], rounded.data(), columns);
+        kernels::from_bf16(rounded.data(), rows[row], columns);
+      }
+    };
+    rows_of(rows_.keys, position_.columns());
+    rows_of(rows_.values, options_.values);
+  }
+
+  // What products of content are multiplied with: softmax by 1 / sqrt(Z), the others by 1 / l, where l is the
+  // place of a causal query + 1, else the number of keys.
+  float scale(const Piece& piece, int64_t query) const {
+    if (options_.attention == AttentionFunction::softmax)
+      return static_cast<float>(1.0 / std::sqrt(static_cast<double>(options_.shared)));
+    const int64_t length = options_.causal ? piece.open + query + 1 : piece.keys();
+    return 1.0f / static_cast<float>(length);
+  }
+
+  // Where only the content of a query is scaled, it is done here, and the kernels scale nothing.
+  void scale_content(const Piece& piece) const {
+    if (position_.scales_all()) return;
+    for (int64_t i = 0; i < piece.length; ++i) {
+      float* query = rows_.queries[piece.begin + i];
+      for (int64_t c = 0; c < options_.shared; ++c) query[c] *= scale(piece, i);
+    }
+  }
+
+  void add_steps(const Piece& piece, KeyValueCache& kept) {
+    scale_content(piece);
+    const auto bias = position_.bias(piece.keys());
+    tables_.push_back(bias);
+    for (int64_t i = 0; i < piece.length; ++i) {
+      kept.append(constant(rows_.keys), constant(rows_.values), piece.begin + i, 1);
+      const int64_t place = piece.open + i;
+      kernels::AttentionStep step{options_.attention,
+                                  position_.columns(),
+                                  options_.values,
+                                  rows_.queries[piece.begin + i],
+                                  position_.scales_all() ? scale(piece, i) : 1.0f,
+                                  nullptr};
+      queries_.push_back({piece.begin + i, std::ssize(steps_), kept.pages()});
+      for (int64_t page = 0; page < kept.pages(); ++page) {
+        if (bias != nullptr) step.bias = bias->at_zero() + page * KeyValueCache::kPage - place;
+        steps_.push_back({step, kept.page(page)});
+      }
+    }
+  }
+
+  void add_block(const Piece& piece, const KeyValueCache* kept) {
+    scale_content(piece);
+    const int64_t columns = position_.columns();
+    kernels::AttentionBlock block;
+    block.queries = piece.length;
+    block.keys = piece.keys();
+    block.shared = columns;
+    block.values = options_.values;
+    block.q = rows_.queries[piece.begin];
+    block.q_stride = rows_.queries.stride;
+    block.k = rows_.keys[piece.begin];
+    block.k_stride = rows_.keys.stride;
+    block.v = rows_.values[piece.begin];
+    block.v_stride = rows_.values.stride;
+    if (piece.open > 0) gather(piece, *kept, block);
+    block.function = options_.attention;
+    block.first_position = piece.open;
+    block.causal = options_.causal;
+    const bool by_position = options_.attention != AttentionFunction::softmax && options_.causal;
+    block.scale_by_position = by_position && position_.scales_all();
+    block.scale = by_position || !position_.scales_all() ? 1.0f : scale(piece, 0);
+    const auto bias = position_.bias(piece.keys());
+    tables_.push_back(bias);
+    block.bias = bias == nullptr ? nullptr : bias->at_zero();
+    for (int64_t begin = 0; begin < piece.length; begin += kQueryRange)
+      ranges_.push_back({block, begin, std::min(piece.length, begin + kQueryRange), out_[piece.begin]});
+  }
+
+  void gather(const Piece& piece, const KeyValueCache& kept, kernels::AttentionBlock& block) {
+    kept.copy_to(open_keys_, open_values_);
+    for (int64_t i = 0; i < piece.length; ++i) {
+      const int64_t place = piece.open + i;
+      std::copy_n(rows_.keys[piece.begin + i], block.shared, open_keys_ + place * block.shared);
+      std::copy_n(rows_.values[piece.begin + i], block.values, open_values_ + place * block.values);
+    }
+    block.k = open_keys_;
+    block.k_stride = block.shared;
+    block.v = open_values_;
+    block.v_stride = block.values;
+    open_keys_ += piece.keys() * block.shared;
+    open_values_ += piece.keys() * block.values;
+  }
+
+  void run_steps() {
+    if (steps_.empty()) return;
+    const int64_t values = options_.values;
+    float* outs = run_.work.floats(Workspace::kPartials, std::ssize(steps_) * values);
+    partials_.resize(steps_.size());
+    run_.pool.run(std::ssize(steps_), 1, [&](int64_t begin, int64_t end) {
+      alignas(kCacheLine) float scores[KeyValueCache::kPage];
+      for (int64_t i = begin; i < end; ++i) {
+        const auto at = static_cast<size_t>(i);
+        partials_[at].out = outs + i * values;
+        kernels::attention_step(steps_[at].step, steps_[at].page, scores, partials_[at]);
+      }
+    });
+    run_.rows(std::ssize(queries_), values, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const Query& query = queries_[static_cast<size_t>(i)];
+        kernels::merge_attention(options_.attention, partials_.data() + query.first_step, query.steps, values,
+                                 out_[query.row]);
+      }
+    });
+  }
+
+  void run_blocks() {
+    const int64_t scratch = kernels::attention_scratch(kQueryRange, position_.columns(), options_.values);
+    run_.pool.run(std::ssize(ranges_), 1, [&](int64_t begin, int64_t end) {
+      AlignedVector<float> memory(static_cast<size_t>(scratch));
+      float normalizer[kQueryRange];
+      for (int64_t i = begin; i < end; ++i) {
+        const Range& range = ranges_[static_cast<size_t>(i)];
+        kernels::attention_forward(range.block, range.begin, range.end, range.out, out_.stride,
+                                   normalizer - range.begin, memory.data());
+      }
+    });
+  }
+
+  // What the open chunk is after the segment. Single steps have put their keys there themselves.
+  void keep(const Segment& segment) const {
+    KeyValueCache& kept = *cache(segment);
+    const Piece first = head(segment);
+    if (!steps(first, &kept) && first.keys() != options_.chunk)
+      kept.append(constant(rows_.keys), constant(rows_.values), first.begin, first.length);
+    if (first.keys() != options_.chunk) return;
+    kept.clear();
+    const int64_t rest = (segment.length - first.length) % options_.chunk;
+    kept.append(constant(rows_.keys), constant(rows_.values), segment.begin + segment.length - rest, rest);
+  }
+
+  // One query and one page of keys.
+  struct Step {
+    kernels::AttentionStep step;
+    kernels::KeyValuePage page;
+  };
+  struct Query {
+    int64_t row, first_step, steps;
+  };
+  // Some queries of a block.
+  struct Range {
+    kernels::AttentionBlock block;
+    int64_t begin, end;
+    float* out;  // of the block's first query
+  };
+
+  const BlockOptions& options_;
+  const Position& position_;
+  const AttentionRows& rows_;
+  size_t index_;
+  Rows out_;
+  const Run& run_;
+  float *open_keys_ = nullptr, *open_values_ = nullptr;
+  std::vector<Step> steps_;
+  std::vector<Query> queries_;
+  std::vector<kernels::PartialAttention> partials_;
+  std::vector<Range> ranges_;
+  std::vector<std::shared_ptr<const BiasTable>> tables_;  // keeps the biases that blocks and steps point to
+};
+
+}  // namespace
+
+void attend(const BlockOptions& options, const Position& position, const AttentionRows& rows,
+            std::span<const Segment> segments, size_t index, kernels::Rows out, const Run& run) {
+  Attention(options, position, rows, segments, index, out, run);
+}
+
+}  // namespace mega::infer

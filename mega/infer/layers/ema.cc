@@ -1,0 +1,147 @@
+#include "mega/infer/layers/ema.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "mega/kernels/ema.h"
+
+namespace mega::infer {
+namespace {
+
+using kernels::EmaOutput;
+using kernels::EmaRows;
+using kernels::EmaTime;
+using kernels::EmaWeights;
+using kernels::kEmaLanes;
+
+double sigmoid(float x) { return 1.0 / (1.0 + std::exp(-static_cast<double>(x))); }
+
+EmaRows rows_of(kernels::ConstRows x, const Segment& segment, int64_t group, int64_t width) {
+  const int64_t first = group * kEmaLanes;
+  return {x[segment.begin] + first, x.stride, segment.length, std::min(kEmaLanes, width - first), nullptr};
+}
+
+}  // namespace
+
+MovingAverage::MovingAverage(WeightFile& file, const std::string& name, int64_t width,
+                             const EmaOptions& options)
+    : width_(width),
+      n_(options.kind == EmaKind::multidimensional ? options.dimension : 1),
+      options_(options) {
+  back_ = direction(file, name, 0);
+  if (options.bidirectional) ahead_ = direction(file, name, width);
+  if (options.skip) skip_ = file.numbers(name + ".omega", width).data();
+}
+
+// p = sigma(delta), q = 1 - p sigma(alpha): equation 5, and 2 and 3 with what they leave out. The released
+// implementation divides eta by sqrt(N).
+MovingAverage::Direction MovingAverage::direction(WeightFile& file, const std::string& name,
+                                                  int64_t first_row) const {
+  const int64_t count = width_ * n_, all = options_.bidirectional ? 2 * count : count;
+  const auto part = [&](const char* parameter) {
+    return file.numbers(name + parameter, all)
+        .subspan(static_cast<size_t>(first_row * n_), static_cast<size_t>(count));
+  };
+  const bool damped = options_.kind != EmaKind::plain;
+  const bool expanded = options_.kind == EmaKind::multidimensional;
+  const auto delta = part(".delta");
+  const auto alpha = damped ? part(".alpha") : delta;
+  const auto beta = expanded ? part(".beta") : delta;
+  const auto gamma = expanded ? part(".gamma") : delta;
+  const double scale = options_.scaled ? 1.0 / std::sqrt(static_cast<double>(n_)) : 1.0;
+  const auto size = static_cast<size_t>(count);
+  std::vector<float> decay(size), input(size), output(size), product(size), cut(size);
+  for (size_t i = 0; i < size; ++i) {
+    const double p = sigmoid(delta[i]);
+    const double q = damped ? 1.0 - p * sigmoid(alpha[i]) : 1.0 - p;
+    const double b = expanded ? p * static_cast<double>(beta[i]) : p;
+    const double c = expanded ? static_cast<double>(gamma[i]) * scale : 1.0;
+    decay[i] = static_cast<float>(q);
+    input[i] = static_cast<float>(b);
+    output[i] = static_cast<float>(c);
+    product[i] = static_cast<float>(b * c);
+    if (options_.truncation > 0)
+      cut[i] = static_cast<float>(std::pow(q, static_cast<double>(options_.truncation)));
+  }
+  const auto packed = [&](const std::vector<float>& values) {
+    AlignedVector<float> result(static_cast<size_t>(state_size()));
+    kernels::ema_pack(values.data(), width_, n_, result.data());
+    return result;
+  };
+  Direction made{packed(decay), packed(input), packed(output), {}, {}};
+  if (needs_product()) made.product = packed(product);
+  if (options_.truncation > 0) made.cut = packed(cut);
+  return made;
+}
+
+int64_t MovingAverage::state_size() const { return kernels::ema_groups(width_) * n_ * kEmaLanes; }
+
+void MovingAverage::forward(kernels::ConstRows x, kernels::Rows y, std::span<const Segment> segments,
+                            size_t index, const Run& run) const {
+  const int64_t groups = kernels::ema_groups(width_), count = std::ssize(segments);
+  int64_t rows = 0;
+  for (const Segment& segment : segments) rows += segment.length;
+  const int64_t steps = std::max<int64_t>(1, rows / count) * n_ * kEmaLanes;
+  constexpr int64_t kWorthwhile = 2048;  // averages
+  // One text after the other in a group of channels: their weights stay in the cache.
+  run.pool.run(count * groups, (kWorthwhile + steps - 1) / steps, [&](int64_t begin, int64_t end) {
+    AlignedVector<float> fresh;
+    for (int64_t item = begin; item < end; ++item) {
+      const Segment& segment = segments[static_cast<size_t>(item % count)];
+      const int64_t group = item / count;
+      if (segment.state != nullptr) {
+        stream(x, y, segment, group, segment.state->blocks[index].averages.data() + group * n_ * kEmaLanes);
+      } else {
+        fresh.assign(static_cast<size_t>(n_ * kEmaLanes), 0.0f);
+        if (needs_product()) {
+          whole(x, y, segment, group, fresh.data());
+        } else {
+          stream(x, y, segment, group, fresh.data());
+        }
+      }
+    }
+  });
+}
+
+void MovingAverage::stream(kernels::ConstRows x, kernels::Rows y, const Segment& segment, int64_t group,
+                           float* state) const {
+  const int64_t at = group * n_ * kEmaLanes, first = group * kEmaLanes;
+  EmaWeights weights;
+  weights.n = n_;
+  weights.decay = back_.decay.data() + at;
+  weights.input = back_.input.data() + at;
+  weights.output = back_.output.data() + at;
+  EmaOutput output;
+  output.data = y[segment.begin] + first;
+  output.stride = y.stride;
+  output.skip = skip_ == nullptr ? nullptr : skip_ + first;
+  output.silu = options_.activated;
+  kernels::ema_scan(rows_of(x, segment, group, width_), weights, {0, segment.length, false}, state, &output);
+}
+
+void MovingAverage::whole(kernels::ConstRows x, kernels::Rows y, const Segment& segment, int64_t group,
+                          float* state) const {
+  const int64_t at = group * n_ * kEmaLanes, first = group * kEmaLanes;
+  const EmaRows rows = rows_of(x, segment, group, width_);
+  const auto scan = [&](const Direction& direction, bool reverse, bool last) {
+    EmaWeights weights;
+    weights.n = n_;
+    weights.decay = direction.decay.data() + at;
+    weights.output = direction.product.data() + at;
+    weights.truncation = options_.truncation;
+    if (options_.truncation > 0) weights.cut = direction.cut.data() + at;
+    EmaOutput output;
+    output.data = y[segment.begin] + first;
+    output.stride = y.stride;
+    output.accumulate = reverse;
+    output.skip = !last || skip_ == nullptr ? nullptr : skip_ + first;
+    output.silu = last && options_.activated;
+    std::fill_n(state, n_ * kEmaLanes, 0.0f);
+    kernels::ema_scan(rows, weights, {0, segment.length, reverse}, state, &output);
+  };
+  scan(back_, false, !options_.bidirectional);
+  if (options_.bidirectional) scan(ahead_, true, true);
+}
+
+}  // namespace mega::infer

@@ -1,0 +1,45 @@
+// The Mega layer (equations 6 to 15), for segments of any number of texts at once.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "mega/config/layer_options.h"
+#include "mega/infer/layers/attention.h"
+#include "mega/infer/layers/ema.h"
+#include "mega/infer/layers/linear.h"
+#include "mega/infer/layers/norm.h"
+#include "mega/infer/layers/position.h"
+#include "mega/infer/state.h"
+
+namespace mega::infer {
+
+class GatedAttention {
+ public:
+  GatedAttention(WeightFile& file, const std::string& name, const BlockOptions& options);
+
+  // An empty state, with keys and values kept as `type`.
+  BlockState initial_state(kernels::WeightType type) const;
+
+  // Error where a text of this length goes beyond the positions that the layer knows.
+  void check_length(int64_t length) const;
+
+  // Replaces x (rows, D) by the layer's output; `index` is that of the block in the segments' states, whose
+  // positions are left as they are.
+  void forward(kernels::Rows x, int64_t rows, std::span<const Segment> segments, size_t index,
+               const Run& run) const;
+
+ private:
+  void place(const AttentionRows& rows, std::span<const Segment> segments, const Run& run) const;
+
+  BlockOptions options_;
+  Norm norm_;
+  std::optional<MovingAverage> average_;
+  Linear values_, mixed_, candidate_;
+  const float* gamma_;  // (2, Z), of queries and of keys
+  const float* beta_;
+  Position position_;
+};
+
+}  // namespace mega::infer

@@ -1,0 +1,66 @@
+#include "mega/infer/layers/key_value_cache.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mega::infer {
+namespace {
+
+using kernels::WeightType;
+
+void store(const float* row, int64_t count, WeightType type, std::byte* to, int64_t index) {
+  if (type == WeightType::bf16) {
+    kernels::to_bf16(row, reinterpret_cast<uint16_t*>(to) + index, count);
+  } else {
+    std::copy_n(row, count, reinterpret_cast<float*>(to) + index);
+  }
+}
+
+void load(const void* from, int64_t count, WeightType type, float* to) {
+  if (type == WeightType::bf16) {
+    kernels::from_bf16(static_cast<const uint16_t*>(from), to, count);
+  } else {
+    std::copy_n(static_cast<const float*>(from), count, to);
+  }
+}
+
+}  // namespace
+
+KeyValueCache::KeyValueCache(const KeyValueCache& other)
+    : shared_(other.shared_),
+      values_(other.values_),
+      type_(other.type_),
+      size_(other.size_),
+      pages_(other.pages_) {
+  if (size_ % kPage != 0) pages_.back() = std::make_shared<Page>(*pages_.back());
+}
+
+void KeyValueCache::append(kernels::ConstRows keys, kernels::ConstRows values, int64_t begin, int64_t count) {
+  for (int64_t row = begin; row < begin + count; ++row, ++size_) {
+    const int64_t slot = size_ % kPage;
+    if (slot == 0) pages_.push_back(std::make_shared<Page>(static_cast<size_t>(page_bytes())));
+    std::byte* page = pages_.back()->data();
+    store(keys[row], shared_, type_, page, slot * shared_);
+    store(values[row], values_, type_, page + keys_bytes(), slot * values_);
+  }
+}
+
+void KeyValueCache::clear() {
+  pages_.clear();
+  size_ = 0;
+}
+
+kernels::KeyValuePage KeyValueCache::page(int64_t index) const {
+  const std::byte* page = pages_[static_cast<size_t>(index)]->data();
+  return {type_, page, page + keys_bytes(), std::min(kPage, size_ - index * kPage)};
+}
+
+void KeyValueCache::copy_to(float* keys, float* values) const {
+  for (int64_t i = 0; i < pages(); ++i) {
+    const kernels::KeyValuePage from = page(i);
+    load(from.keys, from.count * shared_, type_, keys + i * kPage * shared_);
+    load(from.values, from.count * values_, type_, values + i * kPage * values_);
+  }
+}
+
+}  // namespace mega::infer

@@ -1,0 +1,45 @@
+// The distribution of the next token: a softmax with weights of its own or with the embeddings, or an
+// adaptive softmax (Grave et al. 2017), which first chooses a band of rarer tokens and then one of them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mega/config/bands.h"
+#include "mega/config/model_options.h"
+#include "mega/infer/layers/linear.h"
+#include "mega/infer/layers/token_embedding.h"
+
+namespace mega::infer {
+
+class TokenOutput {
+ public:
+  TokenOutput(WeightFile& file, const std::string& name, const TokenOptions& options, int64_t width,
+              const TokenEmbedding& embedding);
+
+  int64_t vocabulary() const { return vocabulary_; }
+
+  // Log-probabilities of all tokens up to a constant, (rows, vocabulary), from features (rows, D).
+  void logits(kernels::ConstRows features, kernels::Rows out, int64_t rows, const Run& run) const;
+
+  // log p of one token for each row of features.
+  void log_probabilities(kernels::ConstRows features, std::span<const int32_t> tokens, std::span<float> out,
+                         const Run& run) const;
+
+ private:
+  // Rarer tokens: features are reduced to the width of their embeddings first.
+  struct Tail {
+    Band band;
+    Linear reduction, output;
+  };
+  void tail_logits(const Tail& tail, kernels::ConstRows features, kernels::Rows out, int64_t rows,
+                   const Run& run) const;
+
+  int64_t vocabulary_, width_;
+  int64_t frequent_;          // tokens that the head has itself
+  std::vector<Linear> head_;  // one above the other: frequent tokens, and the choice of a tail
+  std::vector<Tail> tails_;
+};
+
+}  // namespace mega::infer

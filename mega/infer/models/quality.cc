@@ -1,0 +1,193 @@
+#include "mega/infer/models/quality.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "mega/base/error.h"
+#include "mega/data/encoder.h"
+#include "mega/infer/generation/log_probability.h"
+#include "mega/infer/models/answer.h"
+#include "mega/text/tokens.h"
+
+namespace mega::infer {
+namespace {
+
+size_t likeliest(std::span<const float> logits) {
+  return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+class AgreementMean {
+ public:
+  void add(const Agreement& one) {
+    divergence_ += one.divergence;
+    same_ += one.same;
+    count_ += 1.0;
+  }
+  Agreement value() const { return {divergence_ / count_, same_ / count_}; }
+
+ private:
+  double divergence_ = 0.0, same_ = 0.0, count_ = 0.0;
+};
+
+// A language model with its place in the text.
+class TextReader {
+ public:
+  explicit TextReader(const LanguageModel& model)
+      : model_(model), state_(model.initial_state(kernels::WeightType::f32)) {}
+
+  // The logits (tokens, vocabulary) after each token.
+  kernels::Rows read(std::span<const int32_t> tokens, ThreadPool& pool) {
+    const Run run{pool, work_};
+    const Segment segment{&state_, 0, std::ssize(tokens)};
+    const kernels::Rows features = model_.read(tokens, {&segment, 1}, run);
+    const int64_t vocabulary = model_.output().vocabulary();
+    logits_.resize(tokens.size() * static_cast<size_t>(vocabulary));
+    const kernels::Rows logits{logits_.data(), vocabulary};
+    model_.output().logits({features.data, features.stride}, logits, segment.length, run);
+    return logits;
+  }
+
+ private:
+  const LanguageModel& model_;
+  State state_;
+  Workspace work_;
+  std::vector<float> logits_;
+};
+
+data::TextCounts share_of(const data::TextCounts& counts, int64_t part, int64_t whole) {
+  const auto share = [&](int64_t count) {
+    return static_cast<int64_t>(
+        std::llround(static_cast<double>(count) * static_cast<double>(part) / static_cast<double>(whole)));
+  };
+  return {share(counts.characters), share(counts.bytes), share(counts.unknown), share(counts.lines)};
+}
+
+int64_t limited(int64_t count, const ComparisonOptions& options) {
+  return options.limit > 0 ? std::min(options.limit, count) : count;
+}
+
+// How wrong an answer is: 1 or 0 for a class, the mean squared error, in the units of the data, for numbers.
+class Loss {
+ public:
+  Loss(const Signature& signature, const data::Part& part) : signature_(signature), part_(part) {}
+
+  bool classes() const { return !signature_.classes.empty(); }
+
+  double operator()(std::span<const float> outputs, size_t example) const {
+    if (classes()) return static_cast<int64_t>(likeliest(outputs)) == part_.labels[example] ? 0.0 : 1.0;
+    const std::vector<float> said = to_answer(outputs, signature_);
+    double squares = 0.0;
+    for (size_t i = 0; i < said.size(); ++i)
+      squares += std::pow(static_cast<double>(said[i] - part_.targets[example * said.size() + i]), 2);
+    return squares / static_cast<double>(outputs.size());
+  }
+
+  // Accuracy, or the root of the mean squared error, from the mean of losses.
+  double figure(double mean) const { return classes() ? 1.0 - mean : std::sqrt(mean); }
+
+ private:
+  const Signature& signature_;
+  const data::Part& part_;
+};
+
+}  // namespace
+
+Agreement compare_logits(std::span<const float> before, std::span<const float> after) {
+  require(!before.empty() && before.size() == after.size(), before.size(), " and ", after.size(),
+          " choices cannot be compared");
+  // With p = e^a / A and q = e^b / B: the sum of p log(p / q) is the mean under p of a - b, less log A, plus
+  // log B. Largest logits are taken off first, so that no power overflows.
+  const size_t most_before = likeliest(before), most_after = likeliest(after);
+  double sum_before = 0.0, sum_after = 0.0, difference = 0.0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const double a = static_cast<double>(before[i] - before[most_before]);
+    const double b = static_cast<double>(after[i] - after[most_after]);
+    const double weight = std::exp(a);
+    sum_before += weight;
+    sum_after += std::exp(b);
+    difference += weight * (a - b);
+  }
+  const double divergence = difference / sum_before - std::log(sum_before) + std::log(sum_after);
+  require(std::isfinite(divergence), "a model gives no numbers: it is broken");
+  return {std::max(0.0, divergence), most_before == most_after ? 1.0 : 0.0};
+}
+
+TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& after,
+                            const data::TokenView& text, ThreadPool& pool, const ComparisonOptions& options) {
+  const int64_t vocabulary = before.output().vocabulary(), length = limited(text.size(), options);
+  require(length > 0, "there is no text to compare on");
+  require(vocabulary == after.output().vocabulary(), "the models have different vocabularies: ", vocabulary,
+          " and ", after.output().vocabulary(), " token types");
+  constexpr int64_t kLogits = 1 << 21;  // that are held of each model
+  const int64_t piece = std::clamp<int64_t>(kLogits / vocabulary, 1, 512);
+
+  TextReader first(before), second(after);
+  TextScore score_before, score_after;
+  AgreementMean agreement;
+  std::vector<int64_t> next;
+  std::vector<int32_t> tokens = {kEnd};  // the one before a piece, then the piece
+  for (int64_t begin = 0; begin < length; begin += piece) {
+    const int64_t count = std::min(piece, length - begin);
+    const auto size = static_cast<size_t>(count);
+    next.resize(size);
+    text.file->copy(text.begin + begin, count, next.data());
+    tokens.resize(1);
+    for (const int64_t token : next) tokens.push_back(static_cast<int32_t>(token));
+    before.check_tokens(tokens);
+    const auto read = std::span(tokens).first(size);
+    const kernels::Rows logits_before = first.read(read, pool), logits_after = second.read(read, pool);
+
+    std::vector<Agreement> agreements(size);
+    std::vector<float> scored_before(size), scored_after(size);
+    pool.run(count, 1, [&](int64_t from, int64_t to) {
+      for (int64_t row = from; row < to; ++row) {
+        const auto i = static_cast<size_t>(row), choices = static_cast<size_t>(vocabulary);
+        const std::span<const float> a(logits_before[row], choices), b(logits_after[row], choices);
+        agreements[i] = compare_logits(a, b);
+        scored_before[i] = static_cast<float>(log_probability(a, tokens[i + 1]));
+        scored_after[i] = static_cast<float>(log_probability(b, tokens[i + 1]));
+      }
+    });
+    for (const Agreement& one : agreements) agreement.add(one);
+    score_before.add(scored_before, {});
+    score_after.add(scored_after, {});
+    tokens.front() = tokens.back();
+    if (options.progress) options.progress(begin + count);
+  }
+  const data::TextCounts counts = share_of(text.counts, length, text.size());
+  score_before.add({}, counts);
+  score_after.add({}, counts);
+  return {score_before.result(), score_after.result(), agreement.value()};
+}
+
+ExampleQuality compare_on_examples(const Classifier& before, const Classifier& after, const data::Part& part,
+                                   ThreadPool& pool, const ComparisonOptions& options) {
+  require(before.documents() == after.documents() && before.options().classes == after.options().classes,
+          "the models do different tasks");
+  ExampleQuality quality;
+  quality.examples = limited(part.size(), options);
+  require(quality.examples > 0, "there are no examples to compare on");
+  const data::Encoder encoder(before.signature(), cls_token(before.options()));
+  const Loss loss(before.signature(), part);
+  Workspace work;
+  const Run run{pool, work};
+  AgreementMean agreement;
+  for (int64_t i = 0; i < quality.examples; ++i) {
+    const auto example = static_cast<size_t>(i);
+    const data::Record& record = part.records[example];
+    const std::vector<float> a = outputs_of(before, encoder, record, run),
+                             b = outputs_of(after, encoder, record, run);
+    quality.before += loss(a, example);
+    quality.after += loss(b, example);
+    if (loss.classes()) agreement.add(compare_logits(a, b));
+    if (options.progress) options.progress(i + 1);
+  }
+  const double count = static_cast<double>(quality.examples);
+  quality.before = loss.figure(quality.before / count);
+  quality.after = loss.figure(quality.after / count);
+  if (loss.classes()) quality.agreement = agreement.value();
+  return quality;
+}
+
+}  // namespace mega::infer

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include "mega/base/file.h"
+#include "mega/base/stream.h"
+#include "mega/data/readers/readers.h"
+#include "tests/base/helpers.h"
+
+namespace mega::data {
+namespace {
+
+using ::mega::testing::contains;
+using ::mega::testing::error_of;
+using ::mega::testing::ScratchFolder;
+
+std::string big_endian(uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xFF);
+  return bytes;
+}
+
+std::string idx(const std::vector<uint32_t>& sizes, const std::string& bytes) {
+  std::string file = big_endian(0x800U | static_cast<uint32_t>(sizes.size()));
+  for (const uint32_t size : sizes) file += big_endian(size);
+  return file + bytes;
+}
+
+void write_packed(const std::filesystem::path& path, const std::string& bytes) {
+  OutputStream file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+ImageInput two_by_two() {
+  ImageInput input;
+  input.height = input.width = 2;
+  return input;
+}
+
+TEST(ReadIdx, ImagesAndLabelsByName) {
+  ScratchFolder scratch;
+  write_packed(scratch / "train-images-idx3-ubyte.gz", idx({2, 2, 2}, "abcdefgh"));
+  write_file(scratch / "train-labels-idx1-ubyte", idx({2}, {7, 3}));
+  write_file(scratch / "t10k-images-idx3-ubyte", idx({1, 2, 2}, "wxyz"));
+  write_packed(scratch / "t10k-labels-idx1-ubyte.gz", idx({1}, {9}));
+  Problems problems(false);
+  const Records records = read_idx(scratch.path(), {}, two_by_two(), problems);
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[0].bytes, "wxyz");
+  EXPECT_EQ(records[0].label, "9");
+  EXPECT_EQ(records[0].split, Split::test);
+  EXPECT_EQ(records[1].bytes, "abcd");
+  EXPECT_EQ(records[1].label, "7");
+  EXPECT_EQ(records[1].split, Split::train);
+  EXPECT_EQ(records[2].bytes, "efgh");
+  EXPECT_EQ(records[2].label, "3");
+  EXPECT_EQ(records[2].where, "train-images-idx3-ubyte.gz:2");
+
+  EXPECT_EQ(read_idx(scratch / "t10k-images-idx3-ubyte", {}, two_by_two(), problems).size(), 1U);
+}
+
+TEST(ReadIdx, WhatIsWrongIsNamed) {
+  ScratchFolder scratch;
+  const auto read = [&](const std::string& images, const std::string& labels) {
+    write_file(scratch / "train-images-idx3-ubyte", images);
+    write_file(scratch / "train-labels-idx1-ubyte", labels);
+    Problems problems(false);
+    return error_of([&] { read_idx(scratch.path(), {}, two_by_two(), problems); });
+  };
+  const std::string labels = idx({2}, {1, 2});
+  EXPECT_PRED2(contains, read(idx({2, 2, 2}, "abcdef"), labels), "ends before record 2 of 2");
+  EXPECT_PRED2(contains, read(idx({2, 2, 2}, "abcdefgh"), idx({2}, {1})), "labels-idx1-ubyte ends before");
+  EXPECT_PRED2(contains, read(idx({2, 2, 2}, "abcdefghi"), labels), "goes on after");
+  EXPECT_PRED2(contains, read(idx({1, 2, 2}, "abcd"), labels), "2 labels for the 1 pictures");
+  EXPECT_PRED2(contains, read(labels, labels), "expected 2051");
+  EXPECT_PRED2(contains, read("abc", labels), "ends in its header");
+  EXPECT_PRED2(contains, read(idx({2, 0xFFFFFFFF, 0xFFFFFFFF}, ""), labels), "4294967295 by 4294967295");
+  EXPECT_PRED2(contains, read(idx({0xFFFFFFFF, 2, 2}, ""), idx({0xFFFFFFFF}, "")), "ends before record 1");
+
+  std::filesystem::remove(scratch / "train-labels-idx1-ubyte");
+  Problems problems(true);
+  EXPECT_PRED2(contains, error_of([&] { read_idx(scratch.path(), {}, two_by_two(), problems); }),
+               "no file train-labels-idx1-ubyte");
+  std::filesystem::create_directory(scratch / "empty");
+  EXPECT_PRED2(contains, error_of([&] { read_idx(scratch / "empty", {}, two_by_two(), problems); }),
+               "no pictures");
+}
+
+TEST(ReadIdx, ATruncatedFileKeepsWhatItHas) {
+  ScratchFolder scratch;
+  write_file(scratch / "train-images-idx3-ubyte", idx({3, 2, 2}, "abcdefgh"));
+  write_file(scratch / "train-labels-idx1-ubyte", idx({3}, {1, 2, 3}));
+  Problems problems(true);
+  EXPECT_EQ(read_idx(scratch.path(), {}, two_by_two(), problems).size(), 2U);
+  ASSERT_EQ(problems.count(), 1);
+  EXPECT_EQ(problems.first()[0].where, "train-images-idx3-ubyte:3");
+}
+
+}  // namespace
+}  // namespace mega::data
