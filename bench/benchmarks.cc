@@ -11,7 +11,7 @@
 #include "mega/base/strings.h"
 #include "mega/config/presets.h"
 #include "mega/models/classifier.h"
-#include "mega/models/cost.h"
+#include "mega/config/cost.h"
 #include "mega/nn/mega_block.h"
 #include "mega/ops/attention.h"
 #include "mega/ops/form.h"
@@ -36,14 +36,9 @@ ops::Form parse_form(const std::string& form) {
 
 EncoderClassifierOptions preset_options(const Settings& settings) {
   const Recipe recipe = load_recipe(settings.preset);
-  EncoderClassifierOptions options;
-  if (const auto* classifier = std::get_if<ClassifierOptions>(&recipe.model.model)) {
-    options = *classifier;
-  } else if (const auto* matcher = std::get_if<MatcherOptions>(&recipe.model.model)) {
-    options = *matcher;
-  } else {
-    fail("bench works on presets of classifiers, ", in_quotes(settings.preset), " is none");
-  }
+  const auto* mega = dynamic_cast<const EncoderClassifierOptions*>(&recipe.model.kind());
+  require(mega != nullptr, "bench works on presets of classifiers, ", in_quotes(settings.preset), " is none");
+  EncoderClassifierOptions options = *mega;
   if (settings.chunk != 0) options.block.chunk = settings.chunk;
   return options;
 }
@@ -81,7 +76,7 @@ Candidate ema_case(const Settings& settings, const std::string& form, Shape shap
                            (backward ? " forward+backward, " : " forward, ") + shape_name(shape);
   Candidate candidate{name, form, runner(form, backward, leaves, [=]() mutable { return ema->forward(x); })};
   candidate.tokens = shape.tokens();
-  candidate.flops = 2.0 * models::ema_multiply_adds(block) * shape.tokens() * (backward ? 3.0 : 1.0);
+  candidate.flops = 2.0 * ema_multiply_adds(block) * shape.tokens() * (backward ? 3.0 : 1.0);
   candidate.channels = static_cast<double>(block.width);
   return candidate;
 }
@@ -106,7 +101,7 @@ Candidate attention_case(const Settings& settings, const std::string& form, Shap
                       })};
   candidate.tokens = shape.tokens();
   candidate.flops =
-      2.0 * models::attention_multiply_adds(block, shape.length) * shape.tokens() * (backward ? 3.0 : 1.0);
+      2.0 * attention_multiply_adds(block, shape.length) * shape.tokens() * (backward ? 3.0 : 1.0);
   return candidate;
 }
 
@@ -119,7 +114,7 @@ Candidate layer_case(const Settings& settings, const std::string& form, Shape sh
   Candidate candidate{"block, chunk " + std::to_string(block.chunk) + ", forward, " + shape_name(shape), form,
                       runner(form, false, {}, [=]() mutable { return layer->forward(x); })};
   candidate.tokens = shape.tokens();
-  candidate.flops = 2.0 * models::block_multiply_adds(block, shape.length) * shape.tokens();
+  candidate.flops = 2.0 * block_multiply_adds(block, shape.length) * shape.tokens();
   return candidate;
 }
 
@@ -148,7 +143,7 @@ Candidate step_case(const Settings& settings, const std::string& form, Shape sha
                       form, run};
   candidate.tokens = shape.tokens();
   candidate.flops = 2.0 * 3.0 * static_cast<double>(options.layers) *
-                    models::block_multiply_adds(options.block, shape.length) * shape.tokens();
+                    block_multiply_adds(options.block, shape.length) * shape.tokens();
   return candidate;
 }
 
@@ -209,7 +204,7 @@ constexpr double kLargestReference = 4e9;
 bool reference_fits(const Settings& settings, int64_t length) {
   if (settings.table == "lm") return true;  // fused alone
   const BlockOptions block = preset_options(settings).block;
-  const double kernel = 4.0 * 0.5 * models::ema_multiply_adds(block) * static_cast<double>(length);
+  const double kernel = 4.0 * 0.5 * ema_multiply_adds(block) * static_cast<double>(length);
   return kernel < kLargestReference;
 }
 

@@ -13,7 +13,7 @@
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/base/temporary_folder.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/infer/quantize.h"
 #include "mega/infer/session.h"
 #include "mega/report/progress.h"
@@ -217,7 +217,7 @@ class Bench {
       row.share_of_bandwidth = row.bytes_per_token / row.seconds_per_token / bandwidth;
       result.rows.push_back(row);
     }
-    const double flops = 2.0 * baselines::multiply_adds(model_options_, options_.block.chunk);
+    const double flops = 2.0 * model_options_.kind().multiply_adds(options_.block.chunk);
     for (const PromptCase& one : prompts_) {
       DecodeRow row = one.row;
       row.seconds_per_token = median(one.times);

@@ -6,7 +6,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/config/presets.h"
 #include "mega/text/tokens.h"
 #include "mega/train/adamw.h"
@@ -48,7 +48,7 @@ Candidate mega_score(const Settings& settings, int64_t length) {
           std::to_string(settings.batch) + ", L " + std::to_string(length),
       "fused", scorer(recipe.model, random_tokens(recipe.model, settings.batch, length), length, true)};
   candidate.tokens = static_cast<double>(settings.batch * length);
-  candidate.flops = 2.0 * baselines::multiply_adds(recipe.model, length) * candidate.tokens;
+  candidate.flops = 2.0 * recipe.model.kind().multiply_adds(length) * candidate.tokens;
   return candidate;
 }
 
@@ -65,7 +65,7 @@ Candidate transformer_score(const Settings& settings, int64_t length) {
                       scorer(recipe.model, random_tokens(recipe.model, 1, peer.window), peer.stride, false)};
   candidate.tokens = static_cast<double>(peer.stride);
   candidate.flops =
-      2.0 * baselines::multiply_adds(recipe.model, peer.window) * static_cast<double>(peer.window);
+      2.0 * recipe.model.kind().multiply_adds(peer.window) * static_cast<double>(peer.window);
   return candidate;
 }
 
@@ -73,7 +73,7 @@ Candidate transformer_score(const Settings& settings, int64_t length) {
 Candidate training_step(int64_t longest) {
   const Recipe recipe = load_preset(kSmall);
   const auto& options = std::get<LanguageModelOptions>(recipe.model.model);
-  const int64_t most = options.block.chunk * recipe.train.blocks.most;
+  const int64_t most = options.block.chunk * recipe.train.blocks.max_chunks;
   const int64_t length = std::min(longest, most), batch = recipe.train.batch / most;
   const auto model = baselines::make_token_model(recipe.model);
   model->train();
@@ -89,7 +89,7 @@ Candidate training_step(int64_t longest) {
                           std::to_string(length),
                       "fused", run};
   candidate.tokens = static_cast<double>(batch * length);
-  candidate.flops = 6.0 * baselines::multiply_adds(recipe.model, length) * candidate.tokens;
+  candidate.flops = 6.0 * recipe.model.kind().multiply_adds(length) * candidate.tokens;
   return candidate;
 }
 

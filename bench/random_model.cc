@@ -2,7 +2,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/config/model_file.h"
 #include "mega/config/presets.h"
 #include "mega/train/saved_model.h"

@@ -9,7 +9,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/random.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/config/presets.h"
 #include "mega/data/example_source.h"
 #include "mega/text/tokens.h"
@@ -84,7 +84,7 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
     const data::Batch& batch = setting->batches.back();
     setting->positions += static_cast<double>(batch.positions);
     setting->flops += 6.0 * static_cast<double>(batch.positions) *
-                      baselines::multiply_adds(recipe.model, batch.documents.front().length);
+                      recipe.model.kind().multiply_adds(batch.documents.front().length);
   }
   return setting;
 }

@@ -60,10 +60,10 @@ class EngineClassifier : public AnyClassifier {
   data::Encoder encoder_;
 };
 
-const PeerModels& peers_for(const OpenRequest& request) {
-  require(request.peers != nullptr, request.model,
-          " is a Transformer, which only the program `mega` runs, by libtorch");
-  return *request.peers;
+const OtherModels& others_for(const OpenRequest& request) {
+  require(request.others != nullptr, request.model,
+          " is a baseline, which only the program `mega` runs, by libtorch");
+  return *request.others;
 }
 
 }  // namespace
@@ -74,10 +74,10 @@ std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request
   ModelFile file = ModelFile::open(path);
   require(sequence_options(file.options) == nullptr, request.model,
           " is no language model but a classifier: `predict` answers with it");
-  if (std::holds_alternative<TransformerLanguageOptions>(file.options.model)) {
+  if (!file.options.kind().runs_in_engine()) {
     require(session.cache == infer::CacheType::f32 && session.state.empty(), request.model,
-            " is a Transformer: states and their types are of Mega models");
-    return peers_for(request).open_language_model(path, request.threads);
+            " is a model of kind " + file.options.kind_name() + ": states and their types are of Mega models");
+    return others_for(request).open_language_model(path, request.threads);
   }
   return std::make_unique<EngineLanguageModel>(
       std::make_shared<const infer::LanguageModel>(std::move(file), path.string()),
@@ -89,8 +89,8 @@ std::unique_ptr<AnyClassifier> open_classifier(const OpenRequest& request) {
   ModelFile file = ModelFile::open(path);
   require(token_options(file.options) == nullptr, request.model,
           " is a language model: `generate` writes with it, and `score` says how likely a text is to it");
-  if (std::holds_alternative<TransformerOptions>(file.options.model))
-    return peers_for(request).open_classifier(path, request.threads);
+  if (!file.options.kind().runs_in_engine())
+    return others_for(request).open_classifier(path, request.threads);
   require(has_signature(file.tensors), path.string(),
           " does not say how its input is encoded: it was not written by `mega train`");
   return std::make_unique<EngineClassifier>(

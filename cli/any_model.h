@@ -36,9 +36,9 @@ class AnyClassifier {
 };
 
 // Opens models that the engine does not run.
-class PeerModels {
+class OtherModels {
  public:
-  virtual ~PeerModels() = default;
+  virtual ~OtherModels() = default;
   virtual std::unique_ptr<AnyLanguageModel> open_language_model(const std::filesystem::path& path,
                                                                 int threads) const = 0;
   virtual std::unique_ptr<AnyClassifier> open_classifier(const std::filesystem::path& path,
@@ -50,7 +50,7 @@ class PeerModels {
 struct OpenRequest {
   std::string model;
   int threads = 0;
-  const PeerModels* peers = nullptr;
+  const OtherModels* others = nullptr;
 };
 
 // Only of Mega models: how an open chunk is kept, and the state file of a text to go on with; "": none.

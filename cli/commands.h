@@ -6,12 +6,12 @@
 
 namespace mega::cli {
 
-class PeerModels;  // cli/any_model.h
+class OtherModels;  // cli/any_model.h
 
-// Of both programs. `peers` opens what the engine does not run; null: nobody does.
-void add_generate(CLI::App& app, const PeerModels* peers);
-void add_score(CLI::App& app, const PeerModels* peers);
-void add_predict(CLI::App& app, const PeerModels* peers);
+// Of both programs. `others` opens what the engine does not run; null: nobody does.
+void add_generate(CLI::App& app, const OtherModels* others);
+void add_score(CLI::App& app, const OtherModels* others);
+void add_predict(CLI::App& app, const OtherModels* others);
 
 // `inspect`: of `mega-run`, which knows model files, and of `mega`, which knows presets too.
 void add_inspect_file(CLI::App& app);

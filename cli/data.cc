@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/config/presets.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/generators/listops.h"
@@ -101,7 +101,7 @@ void CheckCommand::run() const {
   }
   const data::DatasetRequest request = train::dataset_request(loaded);
   const data::Dataset dataset = load_dataset(request);
-  const int documents = static_cast<int>(baselines::documents(loaded.model));
+  const int documents = static_cast<int>(loaded.model.kind().document_count());
   const data::Encoder encoder(train::make_signature(loaded, dataset),
                               cls_token(*sequence_options(loaded.model)));
 

@@ -9,7 +9,7 @@
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/config/model_file.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/progress.h"
@@ -82,7 +82,7 @@ void EvalCommand::run_classifier() {
   const data::Dataset dataset = load_dataset(train::dataset_request(recipe, saved.signature.classes));
   const data::Part& part = dataset.part(parse_split(split));
   require(part.size() > 0, recipe.data.path, ": no ", split, " examples; --split names another part");
-  const int documents = static_cast<int>(baselines::documents(recipe.model));
+  const int documents = static_cast<int>(recipe.model.kind().document_count());
   const data::Encoder encoder(saved.signature, cls_token(*sequence_options(recipe.model)));
   train::EvaluationOptions options;
   options.device = on;

@@ -79,9 +79,8 @@ class Evaluator {
       : request_(request),
         saved_(train::load_language_model(model_path(request.model), request.reading.chunk)) {
     saved_.model->to(request.device);
-    const bool transformer = std::holds_alternative<TransformerLanguageOptions>(saved_.options.model);
-    require(!transformer || request.reading.segments == 0,
-            "--segments: a Transformer reads with a sliding window; --context N sets its length");
+    require(!saved_.options.kind().reading().has_window() || request.reading.segments == 0,
+            "--segments: this model reads with a sliding window; --context N sets its length");
     Recipe recipe;
     recipe.data = evaluation_data(saved_.signature.data, request.path);
     for (const std::string& assignment : request.changes) {
@@ -118,7 +117,7 @@ class Evaluator {
     reading.device = request_.device;
     reading.progress = [&](int64_t done) { progress.update(done); };
     const train::TextEvaluation evaluation =
-        train::evaluate_text(*saved.model, saved.options, text_, reading);
+        train::evaluate_text(*saved.model, saved.options.kind().reading(), text_, reading);
     return {train::text_scores(evaluation.score, units_), evaluation.score.tokens, evaluation.seconds};
   }
 

@@ -108,9 +108,9 @@ void GenerateCommand::run() {
 
 }  // namespace
 
-void add_generate(CLI::App& app, const PeerModels* peers) {
+void add_generate(CLI::App& app, const OtherModels* others) {
   auto command = std::make_shared<GenerateCommand>();
-  command->model.peers = peers;
+  command->model.others = others;
   CLI::App* sub = app.add_subcommand("generate", "write text with a language model");
   sub->add_option("model", command->model.model, "model file or run directory")->required();
   CLI::Option* prompt =

@@ -9,9 +9,9 @@
 #include "cli/model_argument.h"
 #include "mega/base/options_io.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/config/presets.h"
-#include "mega/models/parameter_count.h"
+#include "mega/config/parameter_count.h"
 
 namespace mega::cli {
 namespace {
@@ -27,14 +27,6 @@ struct InspectCommand {
   void inspect(const Recipe& recipe, const ModelFile* file, int64_t tokens) const;
 };
 
-// The longest sequence that the model is made for; 0 if it does not say.
-int64_t longest(const ModelOptions& options) {
-  if (const auto* classifier = std::get_if<ClassifierOptions>(&options.model))
-    return classifier->block.max_positions;
-  if (const auto* matcher = std::get_if<MatcherOptions>(&options.model)) return matcher->block.max_positions;
-  return 0;
-}
-
 // What a training step costs.
 struct StepCost {
   int64_t tokens, batch, documents;
@@ -43,9 +35,9 @@ struct StepCost {
   StepCost(const ModelOptions& options, int64_t length, int64_t sequences)
       : tokens(length),
         batch(sequences),
-        documents(sequence_options(options) != nullptr ? baselines::documents(options) : 1),
-        activation_bytes(baselines::activation_bytes(options, tokens, batch)),
-        multiply_adds(baselines::multiply_adds(options, tokens)) {}
+        documents(options.kind().document_count()),
+        activation_bytes(options.kind().activation_bytes(tokens, batch)),
+        multiply_adds(options.kind().multiply_adds(tokens)) {}
 
   void add_to(nlohmann::ordered_json& report) const {
     report["length"] = tokens;
@@ -72,11 +64,11 @@ void InspectCommand::run() const {
   } else {
     recipe = load_recipe(name);
   }
-  int64_t tokens = longest(recipe.model);
+  int64_t tokens = recipe.model.kind().max_length();
   for (const std::string& assignment : changes) {
     change(recipe, assignment);
-    // A Transformer does not say: it is compared at the length of what it replaces.
-    if (const int64_t known = longest(recipe.model); known > 0) tokens = known;
+    // A baseline may not say: it is compared at the length of what it replaces.
+    if (const int64_t known = recipe.model.kind().max_length(); known > 0) tokens = known;
   }
   if (length > 0) tokens = length;
   if (tokens == 0) tokens = kUsualLength;
@@ -87,12 +79,11 @@ void InspectCommand::run() const {
 
 void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_t tokens) const {
   const ModelOptions& options = recipe.model;
-  const bool buildable = sequence_options(options) != nullptr || token_options(options) != nullptr;
   std::optional<ParameterCount> count;
   std::optional<StepCost> cost;
-  if (buildable) {
+  if (options.kind().is_available()) {
     cost.emplace(options, tokens, batch);
-    if (file == nullptr) count = models::count_parameters(*baselines::make_any_model(options));
+    if (file == nullptr) count = count_parameters(options);
   }
   if (json) {
     nlohmann::ordered_json report;
@@ -111,7 +102,7 @@ void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_
   }
 
   print_options(name, options);
-  if (file != nullptr) print_stored_parts(file->tensors);
+  if (file != nullptr) print_stored_parts(*file);
   if (count) print_parts(*count);
   if (file != nullptr) print_half_lives(file->tensors);
   if (cost)

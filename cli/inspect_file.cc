@@ -19,7 +19,7 @@ struct InspectFileCommand {
       return;
     }
     print_options(name, file.options);
-    print_stored_parts(file.tensors);
+    print_stored_parts(file);
     print_half_lives(file.tensors);
   }
 };

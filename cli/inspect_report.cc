@@ -52,10 +52,10 @@ std::string one_digit(double x) {
 
 nlohmann::ordered_json file_report(const std::string& name, const ModelFile& file) {
   nlohmann::ordered_json report = {{"name", name}, {"options", options_to_json(file.options)}};
-  const ParameterCount count = count_parameters(file.tensors);
+  const ParameterCount count = count_parameters(file.options);
   report["parameters"] = count.total;
   for (const auto& [part, parameters] : count.parts) report["parts"][part] = parameters;
-  for (const auto& [part, types] : stored_bytes(file.tensors))
+  for (const auto& [part, types] : stored_bytes(file))
     for (const auto& [type, bytes] : types) report["bytes"][part][to_string(type)] = bytes;
   for (const auto& lives : decay_spectrum(file.tensors)) {
     const Quantiles quantiles(lives);
@@ -81,8 +81,8 @@ void print_parts(const ParameterCount& count) {
   std::printf("%s\n", table.plain().c_str());
 }
 
-void print_stored_parts(const Safetensors& file) {
-  const ParameterCount count = count_parameters(file);
+void print_stored_parts(const ModelFile& file) {
+  const ParameterCount count = count_parameters(file.options);
   Table table({"part", "parameters", "share", "stored as"});
   std::map<DType, int64_t> all;
   for (const auto& [part, types] : stored_bytes(file)) {

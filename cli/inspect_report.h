@@ -15,7 +15,7 @@ nlohmann::ordered_json file_report(const std::string& name, const ModelFile& fil
 // The same as tables on standard output.
 void print_options(const std::string& name, const ModelOptions& options);
 void print_parts(const ParameterCount& count);
-void print_stored_parts(const Safetensors& file);
+void print_stored_parts(const ModelFile& file);
 // How far back each layer looks, as quantiles; nothing where there are no moving averages.
 void print_half_lives(const Safetensors& file);
 

@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/program.h"
-#include "cli/torch_peers.h"
+#include "cli/torch_models.h"
 #include "mega/base/version.h"
 #include "mega/kernels/instruction_set.h"
 #include "mega/ops/runtime.h"
@@ -52,13 +52,13 @@ int main(int argc, char** argv) {
   app.name("mega");
   app.set_version_flag("--version", describe,
                        "versions of mega, libtorch and BLAS, instruction set, threads");
-  const mega::cli::TorchPeers peers;
+  const mega::cli::TorchModels others;
   mega::cli::add_train(app, command_line(argc, argv));
   mega::cli::add_eval(app);
   mega::cli::add_quantize(app);
-  mega::cli::add_predict(app, &peers);
-  mega::cli::add_generate(app, &peers);
-  mega::cli::add_score(app, &peers);
+  mega::cli::add_predict(app, &others);
+  mega::cli::add_generate(app, &others);
+  mega::cli::add_score(app, &others);
   mega::cli::add_data(app);
   mega::cli::add_inspect(app);
   mega::cli::add_bench(app);

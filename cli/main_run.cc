@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs models that `mega` has trained: writes, scores and classifies, without libtorch."};
   app.name("mega-run");
   app.set_version_flag("--version", describe, "version, instruction set, threads");
-  constexpr const mega::cli::PeerModels* kNone = nullptr;
+  constexpr const mega::cli::OtherModels* kNone = nullptr;
   mega::cli::add_generate(app, kNone);
   mega::cli::add_score(app, kNone);
   mega::cli::add_predict(app, kNone);

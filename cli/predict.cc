@@ -116,9 +116,9 @@ void PredictCommand::run() {
 
 }  // namespace
 
-void add_predict(CLI::App& app, const PeerModels* peers) {
+void add_predict(CLI::App& app, const OtherModels* others) {
   auto command = std::make_shared<PredictCommand>();
-  command->model.peers = peers;
+  command->model.others = others;
   CLI::App* sub =
       app.add_subcommand("predict", "classes and their probabilities for texts, sounds, images, series");
   sub->add_option("model", command->model.model, "model file or run directory")->required();

@@ -4,8 +4,8 @@
 
 #include "cli/commands.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
-#include "mega/models/parameter_count.h"
+#include "mega/baselines/model_builders.h"
+#include "mega/config/parameter_count.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/table.h"
 #include "mega/train/estimate.h"
@@ -16,8 +16,8 @@ namespace {
 
 // "" for a model this version cannot build.
 std::string parameters_of(const ModelOptions& options) {
-  if (sequence_options(options) == nullptr && token_options(options) == nullptr) return "";
-  return with_thousands(models::count_parameters(*baselines::make_any_model(options)).total);
+  if (!options.kind().is_available()) return "";
+  return with_thousands(count_parameters(options).total);
 }
 
 // Positions that the input options let through; 0: no limit.
@@ -43,13 +43,13 @@ Volume volume_of(const Recipe& recipe) {
   const double batches = static_cast<double>(train.updates * train.accumulation);
   if (token_options(recipe.model) != nullptr) {
     const BlockPlan plan = train::block_plan(recipe);
-    const int64_t length = plan.chunk * (plan.least + plan.most) / 2;
+    const int64_t length = plan.chunk * (plan.min_chunks + plan.max_chunks) / 2;
     const int64_t each = train.batch_unit == BatchUnit::tokens ? 1 : length;
     return {batches * static_cast<double>(train.batch * each), length};
   }
   const int64_t length = longest(recipe.input);
   if (sequence_options(recipe.model) == nullptr || length == 0) return {};
-  return {batches * static_cast<double>(train.batch * length * baselines::documents(recipe.model)), length};
+  return {batches * static_cast<double>(train.batch * length * recipe.model.kind().document_count()), length};
 }
 
 // Time of a full training run here with sequences of full length, if it reaches half of the sgemm rate as
@@ -58,7 +58,7 @@ std::string time_here(const Recipe& recipe, double gflops) {
   constexpr double kShare = 0.5;
   const Volume volume = volume_of(recipe);
   if (volume.length == 0) return "";
-  return human_seconds(6e-9 * baselines::multiply_adds(recipe.model, volume.length) * volume.positions /
+  return human_seconds(6e-9 * recipe.model.kind().multiply_adds(volume.length) * volume.positions /
                        (kShare * gflops));
 }
 

@@ -157,10 +157,8 @@ void QuantizeCommand::run() {
                              ? fs::path(out)
                              : before.parent_path() / (before.stem().string() + "-" + type + ".safetensors");
   const ModelOptions options = ModelFile::open(before).options;
-  const bool language = std::holds_alternative<LanguageModelOptions>(options.model);
-  require(language || std::holds_alternative<ClassifierOptions>(options.model) ||
-              std::holds_alternative<MatcherOptions>(options.model),
-          model, ": a model of kind ", std::visit([](const auto& kind) { return kind.kind; }, options.model),
+  const bool language = options.kind().task() == ModelTask::language;
+  require(options.kind().runs_in_engine(), model, ": a model of kind ", options.kind_name(),
           ", which the engine does not run: only Mega models are quantised");
   require(language || texts.empty(),
           "--text is for language models; --data names labelled examples for a classifier");

@@ -136,9 +136,9 @@ void ScoreCommand::run() {
 
 }  // namespace
 
-void add_score(CLI::App& app, const PeerModels* peers) {
+void add_score(CLI::App& app, const OtherModels* others) {
   auto command = std::make_shared<ScoreCommand>();
-  command->model.peers = peers;
+  command->model.others = others;
   CLI::App* sub =
       app.add_subcommand("score", "how likely texts are to a language model: perplexity, bits per byte");
   sub->add_option("model", command->model.model, "model file or run directory")->required();

@@ -59,7 +59,8 @@ OptionNode resolve(const std::vector<OptionNode>& root, const std::string& key) 
     const OptionNode* node = find_option(nodes, names[i]);
     if (node == nullptr)
       fail(group, group.empty() ? "" : ": ", unknown_option_text(root, nodes, group, names[i]));
-    group = dotted(group, names[i]);
+    note_old_name(*node, group, names[i]);
+    group = dotted(group, node->name);
     if (i + 1 == names.size()) return *node;
     const auto* child = std::get_if<GroupRef>(&node->value);
     require(child != nullptr, group, ": is ", type_text(*node), "; it has no option ",

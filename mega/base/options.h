@@ -114,6 +114,7 @@ struct OptionNode {
   std::string help;
   std::optional<Range> range;
   OptionValue value;
+  std::vector<std::string> old_names;  // under which it is still found
 };
 
 template <class T>
@@ -124,19 +125,23 @@ class OptionCollector {
  public:
   template <class T>
   void field(const char* name, T& value, const char* help, std::optional<Range> range = std::nullopt) {
-    nodes_.push_back({name, help, range, reference(value, range)});
+    nodes_.push_back({name, help, range, reference(value, range), {}});
   }
+
+  // The last field had this name in an earlier version: files that have it still load.
+  void renamed_from(const char* old_name) { nodes_.back().old_names.emplace_back(old_name); }
 
   template <class T>
   void nested(const char* name, T& group, const char* help) {
-    nodes_.push_back({name, help, std::nullopt, group_of(group)});
+    nodes_.push_back({name, help, std::nullopt, group_of(group), {}});
   }
 
   template <class T>
   void list(const char* name, std::vector<T>& groups, const char* help) {
     nodes_.push_back({name, help, std::nullopt, list_of(groups, [](T& group) {
-                        return OptionNode{"", "", std::nullopt, group_of(group)};
-                      })});
+                        return OptionNode{"", "", std::nullopt, group_of(group), {}};
+                      }),
+                      {}});
   }
 
   template <class... T>
@@ -148,7 +153,7 @@ class OptionCollector {
     };
     ref.kind.set = [&choice](const std::string& kind) { (choose<T>(kind, choice), ...); };
     ref.fields = [&choice] { return std::visit([](auto& value) { return option_nodes(value); }, choice); };
-    nodes_.push_back({name, help, std::nullopt, std::move(ref)});
+    nodes_.push_back({name, help, std::nullopt, std::move(ref), {}});
   }
 
   std::vector<OptionNode> take() { return std::move(nodes_); }
@@ -173,7 +178,7 @@ class OptionCollector {
   template <class T>
   static OptionValue reference(std::vector<T>& values, std::optional<Range> range) {
     static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no addressable elements");
-    return list_of(values, [range](T& value) { return OptionNode{"", "", range, reference(value, range)}; });
+    return list_of(values, [range](T& value) { return OptionNode{"", "", range, reference(value, range), {}}; });
   }
 
   template <class T>

@@ -25,6 +25,7 @@ class Reader {
     for (const auto& [name, value] : json.items()) {
       const OptionNode* node = find_option(known, name);
       if (node == nullptr) fail_unknown(known, name, key);
+      if (!source_.lines.empty()) note_old_name(*node, key, name);  // a person wrote this
       read(*node, value, dotted(key, name));
     }
   }

@@ -1,6 +1,8 @@
 #include "mega/base/options_text.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
 #include <charconv>
 #include <cmath>
 
@@ -88,8 +90,15 @@ std::vector<OptionNode> with_variant_fields(const std::vector<OptionNode>& nodes
 
 const OptionNode* find_option(const std::vector<OptionNode>& nodes, std::string_view name) {
   for (const OptionNode& node : nodes)
-    if (node.name == name) return &node;
+    if (node.name == name || std::find(node.old_names.begin(), node.old_names.end(), name) != node.old_names.end())
+      return &node;
   return nullptr;
+}
+
+void note_old_name(const OptionNode& node, const std::string& group, const std::string& name) {
+  if (name == node.name) return;
+  std::fprintf(stderr, "note: the option %s is now called %s\n", dotted(group, name).c_str(),
+               dotted(group, node.name).c_str());
 }
 
 std::string unknown_option_text(const std::vector<OptionNode>& root, const std::vector<OptionNode>& known,

@@ -23,7 +23,11 @@ std::string dotted(const std::string& group, const std::string& name);
 // The options of a group, those of the chosen kind of each variant included.
 std::vector<OptionNode> with_variant_fields(const std::vector<OptionNode>& nodes);
 
+// By its name, or by one that it had.
 const OptionNode* find_option(const std::vector<OptionNode>& nodes, std::string_view name);
+
+// Tells the user, on standard error, of an option that was found under an old name.
+void note_old_name(const OptionNode& node, const std::string& group, const std::string& name);
 
 // For a `name` that the group `key` does not have: "unknown option "widht"; did you mean model.block.width?"
 std::string unknown_option_text(const std::vector<OptionNode>& root, const std::vector<OptionNode>& known,

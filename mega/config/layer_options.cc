@@ -17,4 +17,10 @@ void validate(const BlockOptions& options) {
           "set ema.bidirectional = false, or causal = false");
 }
 
+void check_embedding_norm(bool normalize_embedding, const BlockOptions& block) {
+  require(!normalize_embedding || !block.prenorm,
+          "normalize_embedding: a prenorm block normalises the embedding already; "
+          "set normalize_embedding = false, or block.prenorm = false");
+}
+
 }  // namespace mega

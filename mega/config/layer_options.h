@@ -136,7 +136,19 @@ struct BlockOptions {
   }
 };
 
+// Blocks one above the other, with the norms before and after them.
+struct StackOptions {
+  BlockOptions block;
+  int64_t layers = 0;
+  bool normalize_embedding = false;
+  bool affine_final_norm = true;
+  bool cross_attention = false;  // in every block: a decoder's
+};
+
 // Throws where the fields do not fit each other: chunk 0, an odd Z with a rotation, ...
 void validate(const BlockOptions& options);
+
+// The same for a norm between the embedding and the first block.
+void check_embedding_norm(bool normalize_embedding, const BlockOptions& block);
 
 }  // namespace mega

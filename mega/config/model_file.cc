@@ -74,6 +74,18 @@ ModelFile ModelFile::parse(std::span<const std::byte> bytes, const std::string& 
   return interpret(Safetensors::parse(bytes, where), where);
 }
 
+void check_tensors(const ModelOptions& options, const Safetensors& file) {
+  std::vector<std::string> missing;
+  for (const TensorInfo& tensor : options.kind().tensors()) {
+    if (!tensor.tied_to.empty()) continue;
+    const TensorView* found = file.find(tensor.name);
+    if (found == nullptr || found->shape != tensor.shape) missing.push_back(tensor.name);
+  }
+  require(missing.empty(), missing.size(),
+          " weights are missing or have another shape: ", missing.empty() ? "" : missing.front(),
+          missing.size() > 1 ? ", ..." : "");
+}
+
 void write_model_file(const std::filesystem::path& path, const ModelOptions& options,
                       std::vector<TensorView> tensors, const Metadata& extra) {
   validate(options);

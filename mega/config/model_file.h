@@ -21,6 +21,9 @@ inline constexpr int64_t kModelFileFormat = 1;
 // Metadata key of the training data's checksum, where a model has one.
 inline constexpr const char* kDataChecksum = "data_checksum";
 
+// The name of the scales of a matrix of I8 (mega/infer/quantize.h): one for each of its rows.
+inline std::string scale_name(const std::string& matrix) { return matrix + "_scale"; }
+
 struct ModelFile {
   ModelOptions options;
   std::string mega_version;
@@ -30,6 +33,10 @@ struct ModelFile {
   // The same from memory that outlives the result; `where` names it in error messages.
   static ModelFile parse(std::span<const std::byte> bytes, const std::string& where);
 };
+
+// Throws unless the file has every tensor of the model in its shape: options are easily written, weights are
+// not, and a few bytes of options must not ask for a terabyte.
+void check_tensors(const ModelOptions& options, const Safetensors& file);
 
 // `extra` goes into the metadata beside what the format needs, and must not replace that.
 void write_model_file(const std::filesystem::path& path, const ModelOptions& options,

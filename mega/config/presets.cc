@@ -49,21 +49,18 @@ Recipe load_recipe(const std::string& name_or_path) {
 }
 
 void change(Recipe& recipe, const std::string& assignment) {
-  Recipe changed = recipe;
-  set_option(changed, assignment);
-  if (std::holds_alternative<TransformerOptions>(changed.model.model)) {
-    if (const auto* language = std::get_if<LanguageModelOptions>(&recipe.model.model)) {
-      const TransformerLanguageOptions peer = transformer_like(*language);
-      changed.model.model = peer;
-      // It trains on what it will see at once when a text is scored.
-      changed.train.blocks.chunk = peer.window;
-      changed.train.blocks.least = changed.train.blocks.most = 1;
-      changed.train.blocks.carry = false;
-    } else if (!std::holds_alternative<TransformerOptions>(recipe.model.model)) {
-      changed.model.model = transformer_like(recipe.model);
-    }
+  constexpr std::string_view kKind = "model.kind=";
+  std::optional<ModelOptions> baseline;
+  if (assignment.starts_with(kKind)) baseline = baseline_of(recipe.model, assignment.substr(kKind.size()));
+  if (!baseline) return set_option(recipe, assignment);
+  recipe.model = std::move(*baseline);
+  if (recipe.model.kind().task() != ModelTask::language) return;
+  // It trains on what it will see at once when a text is scored.
+  if (const ReadingPlan reading = recipe.model.kind().reading(); reading.has_window()) {
+    recipe.train.blocks.chunk = reading.window;
+    recipe.train.blocks.min_chunks = recipe.train.blocks.max_chunks = 1;
+    recipe.train.blocks.carry = false;
   }
-  recipe = std::move(changed);
 }
 
 }  // namespace mega

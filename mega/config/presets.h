@@ -41,8 +41,8 @@ Recipe load_preset(std::string_view name);
 // A preset by its name, or a file by its path, which ends in .toml.
 Recipe load_recipe(const std::string& name_or_path);
 
-// set_option (mega/base/options.h), except that model.kind=transformer keeps the task: from a Mega model it
-// makes the Transformer to compare it with (transformer_like), not one of default options.
+// set_option (mega/base/options.h), except that model.kind=transformer, or another baseline, keeps the task:
+// it makes the model to compare this one with (baseline_of), not one of default options.
 void change(Recipe& recipe, const std::string& assignment);
 
 namespace internal {

@@ -67,16 +67,18 @@ struct EnumNames<BlockCut> {
 struct BlockPlan {
   BlockCut cut = BlockCut::lines;
   int64_t chunk = 0;
-  int64_t least = 2;
-  int64_t most = 4;
+  int64_t min_chunks = 2;
+  int64_t max_chunks = 4;
   bool carry = false;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
     v.field("cut", self.cut, "blocks are whole lines as far as they fit, or of exact length");
     v.field("chunk", self.chunk, "tokens of a chunk; 0: those of model.block.chunk", Range{0, 1e9});
-    v.field("least", self.least, "fewest chunks of a block", Range{1, 1e6});
-    v.field("most", self.most, "most chunks of a block", Range{1, 1e6});
+    v.field("min_chunks", self.min_chunks, "fewest chunks of a block", Range{1, 1e6});
+    v.renamed_from("least");
+    v.field("max_chunks", self.max_chunks, "most chunks of a block", Range{1, 1e6});
+    v.renamed_from("most");
     v.field("carry", self.carry,
             "blocks follow each other and carry the state on, without its gradient; blocks are then exact");
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,17 +17,12 @@ namespace {
 
 using kernels::WeightType;
 
-// The embedding of real numbers has a row for each channel, not for each output: it is tiny, and read as
-// numbers.
-bool is_number_embedding(const std::string& name, const ModelOptions& options) {
-  const SequenceOptions* sequence = sequence_options(options);
-  return sequence != nullptr && sequence->input != InputKind::tokens &&
-         name == "encoder.encoder.embed_tokens.weight";
-}
-
-bool is_matrix(const TensorView& tensor, const ModelOptions& options) {
-  return tensor.shape.size() == 2 && tensor.name.ends_with(".weight") &&
-         !is_number_embedding(tensor.name, options);
+// Names of the matrices that may be quantised.
+std::set<std::string> quantizable(const ModelOptions& options) {
+  std::set<std::string> names;
+  for (TensorInfo& tensor : options.kind().tensors())
+    if (tensor.quantizable) names.insert(std::move(tensor.name));
+  return names;
 }
 
 std::vector<float> floats_of(const TensorView& tensor) {
@@ -106,10 +102,11 @@ void quantize(const std::filesystem::path& from, const std::filesystem::path& to
   require(!std::filesystem::equivalent(from, to, none), to.string(),
           ": would replace the model, whose precision cannot be brought back: choose another name");
 
+  const std::set<std::string> matrices = quantizable(file.options);
   Quantizer quantizer(type);
   try {
     for (const TensorView& tensor : file.tensors.tensors()) {
-      if (!is_matrix(tensor, file.options)) {
+      if (!matrices.contains(tensor.name)) {
         quantizer.keep(tensor);
         continue;
       }

@@ -96,6 +96,12 @@ void predict_together(std::span<Session* const> sessions) {
   const TokenOutput& output = sessions[0]->model_->output();
   const int64_t rows = std::ssize(waiting), width = std::ssize(waiting[0]->features_);
   const Run run{*waiting[0]->pool_, *waiting[0]->work_};
+  if (rows == 1) {  // straight to where they stay
+    std::vector<float>& own = waiting[0]->logits_;
+    own.resize(static_cast<size_t>(output.vocabulary()));
+    output.logits({features.data(), width}, {own.data(), output.vocabulary()}, 1, run);
+    return;
+  }
   const kernels::Rows logits{run.work.floats(Workspace::kLogits, rows * output.vocabulary()),
                              output.vocabulary()};
   output.logits({features.data(), width}, logits, rows, run);

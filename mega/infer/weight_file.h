@@ -10,6 +10,7 @@
 
 #include "mega/base/aligned.h"
 #include "mega/base/safetensors.h"
+#include "mega/config/model_file.h"
 #include "mega/kernels/dot.h"
 
 namespace mega::infer {
@@ -40,8 +41,5 @@ class WeightFile {
   std::deque<AlignedVector<float>> copies_;
   std::deque<std::vector<int32_t>> sums_;
 };
-
-// The name of the scales of a matrix of I8.
-inline std::string scale_name(const std::string& matrix) { return matrix + "_scale"; }
 
 }  // namespace mega::infer

@@ -1,7 +1,7 @@
 // From what a sequence is made of to vectors: a row for each token, or x * weight + bias for real numbers.
 #pragma once
 
-#include "mega/config/model_options.h"
+#include "mega/config/classifier_options.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {

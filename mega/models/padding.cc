@@ -1,6 +1,7 @@
 #include "mega/models/padding.h"
 
 #include "mega/base/error.h"
+#include "mega/nn/stack.h"
 
 namespace mega::models {
 
@@ -23,13 +24,9 @@ Padding::Padding(const Sequences& batch, int64_t channels) {
     mask_ = torch::arange(length, lengths_.options()).unsqueeze(0) >= lengths_.unsqueeze(1);
 }
 
-Tensor Padding::zero(const Tensor& x) const {
-  return mask_.defined() ? x.masked_fill(mask_.unsqueeze(2), 0) : x;
-}
-
 Tensor Padding::pool(const Tensor& x, Pooling pooling) const {
   if (pooling == Pooling::cls) return x.select(1, 0);
-  return zero(x).sum(1) / lengths_.unsqueeze(1).to(x.scalar_type());
+  return nn::zero_padding(x, mask_).sum(1) / lengths_.unsqueeze(1).to(x.scalar_type());
 }
 
 }  // namespace mega::models

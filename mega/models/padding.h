@@ -1,7 +1,7 @@
 // Where the sequences of a batch end, and what follows from that.
 #pragma once
 
-#include "mega/config/model_options.h"
+#include "mega/config/classifier_options.h"
 #include "mega/models/sequence_model.h"
 #include "mega/ops/torch.h"
 
@@ -15,9 +15,6 @@ class Padding {
 
   // (B, L), true = padding; undefined when nothing is padded.
   const torch::Tensor& mask() const { return mask_; }
-
-  // x (B, L, D) with zeros at padding.
-  torch::Tensor zero(const torch::Tensor& x) const;
 
   // What stands for each sequence of x (B, L, D): (B, D).
   torch::Tensor pool(const torch::Tensor& x, Pooling pooling) const;

@@ -1,7 +1,7 @@
 // What every language model begins and ends with: the embedding of tokens, and the output layer.
 #pragma once
 
-#include "mega/config/model_options.h"
+#include "mega/config/language_options.h"
 #include "mega/nn/adaptive_embedding.h"
 #include "mega/nn/adaptive_softmax.h"
 #include "mega/ops/torch.h"

@@ -16,18 +16,14 @@ TokenModel::TokenModel(const TokenOptions& options, int64_t width)
 Tensor TokenModel::features(const Tensor& tokens, const Tensor& mask, nn::State* state) {
   const Tensor x = embedding_.forward(tokens);
   ops::check_mask("language model", mask, tokens.size(0), tokens.size(1));
-  if (state == nullptr) return zero_padding(read(x, mask, nullptr), mask);
+  if (state == nullptr) return nn::zero_padding(stack_->forward(x, mask), mask);
   nn::State next = *state;
   require(next.blocks.empty() || next.blocks.size() == layers_, "the state has ", next.blocks.size(),
           " blocks, the model ", layers_);
   next.blocks.resize(layers_);
-  const Tensor y = zero_padding(read(x, mask, &next), mask);
+  const Tensor y = nn::zero_padding(stack_->forward(x, mask, &next), mask);
   *state = std::move(next);
   return y;
-}
-
-Tensor TokenModel::zero_padding(const Tensor& x, const Tensor& mask) {
-  return mask.defined() ? x.masked_fill(mask.unsqueeze(2), 0) : x;
 }
 
 }  // namespace mega::models

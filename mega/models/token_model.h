@@ -4,14 +4,15 @@
 
 #include <memory>
 
-#include "mega/config/model_options.h"
+#include "mega/config/language_options.h"
 #include "mega/models/token_layers.h"
+#include "mega/nn/stack.h"
 #include "mega/nn/state.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {
 
-// Kinds of models differ in what stands between embedding and output.
+// An embedding, a stack and an output layer. Kinds of models differ in their stack.
 class TokenModel : public torch::nn::Module {
  public:
   // tokens (B, L) int64, mask (B, L) bool with true = padding, or undefined -> (B, L, D), before the output
@@ -33,20 +34,17 @@ class TokenModel : public torch::nn::Module {
  protected:
   TokenModel(const TokenOptions& options, int64_t width);
 
-  // From embeddings x (B, L, D) to features; a state has an entry for each of the layers.
-  virtual torch::Tensor read(torch::Tensor x, const torch::Tensor& mask, nn::State* state) = 0;
-
-  // x (B, L, D) with zeros at padding.
-  static torch::Tensor zero_padding(const torch::Tensor& x, const torch::Tensor& mask);
-
-  // Holds everything, as in the released model.
+  // Holds everything, as in the released model: the stack is registered in it.
   torch::nn::Module& decoder() { return *decoder_; }
+
+  void set_stack(std::unique_ptr<nn::Stack> stack) { stack_ = std::move(stack); }
 
  private:
   size_t layers_;
   std::shared_ptr<torch::nn::Module> decoder_;
   TokenEmbedding embedding_;
   TokenOutput output_;
+  std::unique_ptr<nn::Stack> stack_;
 };
 
 }  // namespace mega::models

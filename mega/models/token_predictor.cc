@@ -12,23 +12,23 @@ constexpr size_t kPiece = 2048;
 
 }  // namespace
 
-TokenPredictor::TokenPredictor(std::shared_ptr<TokenModel> model, torch::Device device, SlidingWindow sliding)
-    : model_(std::move(model)), device_(device), sliding_(sliding) {
-  require(sliding.window == 0 || (sliding.stride >= 1 && sliding.stride <= sliding.window), "a window of ",
-          sliding.window, " tokens cannot go on by ", sliding.stride);
+TokenPredictor::TokenPredictor(std::shared_ptr<TokenModel> model, const ReadingPlan& plan, torch::Device device)
+    : model_(std::move(model)), device_(device), plan_(plan) {
+  require(!plan.has_window() || (plan.stride >= 1 && plan.stride <= plan.window), "a window of ", plan.window,
+          " tokens cannot go on by ", plan.stride);
   model_->eval();
 }
 
 void TokenPredictor::feed(std::span<const int32_t> tokens) {
   while (!tokens.empty()) {
     size_t piece = std::min(tokens.size(), kPiece);
-    if (sliding_.window > 0) {
-      const auto window = static_cast<size_t>(sliding_.window);
+    if (plan_.has_window()) {
+      const auto window = static_cast<size_t>(plan_.window);
       if (window_.size() == window) slide();
       piece = std::min(piece, window - window_.size());
     }
     read(tokens.first(piece));
-    if (sliding_.window > 0) window_.insert(window_.end(), tokens.begin(), tokens.begin() + piece);
+    if (plan_.has_window()) window_.insert(window_.end(), tokens.begin(), tokens.begin() + piece);
     position_ += static_cast<int64_t>(piece);
     tokens = tokens.subspan(piece);
   }
@@ -45,7 +45,7 @@ void TokenPredictor::read(std::span<const int32_t> tokens) {
 
 // Reads what the next window has in common with this one again, from its beginning.
 void TokenPredictor::slide() {
-  window_.erase(window_.begin(), window_.begin() + sliding_.stride);
+  window_.erase(window_.begin(), window_.begin() + plan_.stride);
   state_ = {};
   for (std::span<const int32_t> kept = window_; !kept.empty();) {
     const size_t piece = std::min(kept.size(), kPiece);

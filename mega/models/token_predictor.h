@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "mega/config/model_kind.h"
 #include "mega/infer/generation/predictor.h"
 #include "mega/models/token_model.h"
 #include "mega/nn/state.h"
@@ -13,19 +14,14 @@
 
 namespace mega::models {
 
-// For a model that knows so many positions only, such as a Transformer: when a window is full, the next
-// begins `stride` tokens later. Each token then sees at least window - stride tokens before it.
-struct SlidingWindow {
-  int64_t window = 0;  // 0: a state of the whole text
-  int64_t stride = 0;  // 1 .. window
-};
-
 // What it gives depends on the tokens alone, not on how they were cut into feeds.
 class TokenPredictor : public infer::Predictor {
  public:
-  // Puts the model into evaluation mode.
-  explicit TokenPredictor(std::shared_ptr<TokenModel> model, torch::Device device = torch::kCPU,
-                          SlidingWindow sliding = {});
+  // Puts the model into evaluation mode. With a window, for a model that knows so many positions only: when
+  // it is full, the next begins `stride` tokens later, so that each token sees at least window - stride
+  // tokens before it.
+  explicit TokenPredictor(std::shared_ptr<TokenModel> model, const ReadingPlan& plan = {},
+                          torch::Device device = torch::kCPU);
 
   void feed(std::span<const int32_t> tokens) override;
   std::span<const float> logits() override;
@@ -37,7 +33,7 @@ class TokenPredictor : public infer::Predictor {
 
   std::shared_ptr<TokenModel> model_;
   torch::Device device_;
-  SlidingWindow sliding_;
+  ReadingPlan plan_;
   nn::State state_;
   std::vector<int32_t> window_;  // the tokens of the state, where it slides
   torch::Tensor last_;           // (1, D): features of the last token

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 
 namespace mega::train {
 namespace {
@@ -61,7 +63,7 @@ double available_memory() {
 double training_bytes(const Recipe& recipe, int64_t parameters, const LargestBatch& largest) {
   const double copies = recipe.train.average > 0.0 ? 5.0 : 4.0;
   return 4.0 * copies * static_cast<double>(parameters) +
-         baselines::activation_bytes(recipe.model, largest.length, largest.examples);
+         recipe.model.kind().activation_bytes(largest.length, largest.examples);
 }
 
 void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch& largest, double available) {
@@ -112,6 +114,9 @@ double measure_update(Task& task, const TrainOptions& options) {
     task.loss(0).sum.backward();
     return seconds_since(start);
   };
+  // Running statistics of batch norms move with every batch.
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> buffers;
+  for (const torch::Tensor& buffer : task.model().buffers()) buffers.emplace_back(buffer, buffer.clone());
   double total = run(), count = 1.0;
   if (total < kTooLong) {  // the first one also warmed up
     total = count = 0.0;
@@ -120,6 +125,9 @@ double measure_update(Task& task, const TrainOptions& options) {
       count += 1.0;
     }
   }
+  for (auto& [buffer, before] : buffers) buffer.copy_(before);
+  for (const torch::Tensor& parameter : task.model().parameters()) parameter.mutable_grad() = {};
+  task.restart();
   return total / count * static_cast<double>(options.accumulation);
 }
 

@@ -21,7 +21,8 @@ void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch
 // GFLOP/s of a 1024^3 float32 product here and now: the yardstick of speed.
 double sgemm_gflops();
 
-// Seconds an update takes, measured on a few batches; `task` is used up by that.
+// Seconds an update takes, measured on a few batches without changing a weight; the task begins again
+// afterwards.
 double measure_update(Task& task, const TrainOptions& options);
 
 }  // namespace mega::train

@@ -55,7 +55,7 @@ std::string LanguageJob::describe() const {
 LargestBatch LanguageJob::largest_batch() const {
   const BlockPlan plan = block_plan(recipe_);
   LargestBatch largest;
-  largest.length = std::min(plan.most * plan.chunk, corpus_.train.size());
+  largest.length = std::min(plan.max_chunks * plan.chunk, corpus_.train.size());
   largest.examples = recipe_.train.batch_unit == BatchUnit::examples
                          ? recipe_.train.batch
                          : std::max<int64_t>(1, recipe_.train.batch / largest.length);

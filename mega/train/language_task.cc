@@ -2,7 +2,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/random.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/data/corpus/block_source.h"
 #include "mega/models/padding.h"
 #include "mega/train/evaluation.h"
@@ -48,10 +48,8 @@ Scores text_scores(const infer::ScoreResult& result, LanguageUnits units) {
 BlockPlan block_plan(const Recipe& recipe) {
   BlockPlan plan = recipe.train.blocks;
   if (plan.chunk > 0) return plan;
-  if (const auto* mega = std::get_if<LanguageModelOptions>(&recipe.model.model))
-    plan.chunk = mega->block.chunk;
-  if (const auto* peer = std::get_if<TransformerLanguageOptions>(&recipe.model.model))
-    plan.chunk = peer->window;
+  const ReadingPlan reading = recipe.model.kind().reading();
+  plan.chunk = reading.has_window() ? reading.window : reading.chunk;
   require(plan.chunk > 0, "train.blocks.chunk: attention over the whole text needs a size of its own here");
   return plan;
 }
@@ -72,16 +70,28 @@ std::unique_ptr<data::BatchSource> LanguageTask::make_source() const {
       static_cast<uint64_t>(train.seed));
 }
 
+int64_t LanguageTask::draw(int64_t batches) {
+  carried_ = carried();
+  after_.clear();
+  return BatchTask::draw(batches);
+}
+
+void LanguageTask::restart() {
+  BatchTask::restart();
+  carried_ = {};
+  after_.clear();
+}
+
 BatchLoss LanguageTask::loss(int64_t number) {
   const Drawn& drawn = this->drawn(number);
   const std::vector<models::Sequences> documents = to_sequences(drawn.batch, device_);
   const Tensor mask = models::Padding(documents[0], /*channels=*/1).mask();
   Tensor features;
   if (recipe_.train.blocks.carry) {
-    if (drawn.begins_epoch) carried_ = {};
-    nn::State state = carried_;
+    after_.resize(static_cast<size_t>(number));
+    nn::State state = drawn.begins_epoch ? nn::State() : carried();
     features = model_->features(documents[0].values, mask, &state);
-    carried_ = nn::detach(state);
+    after_.push_back(nn::detach(state));
   } else {
     features = model_->features(documents[0].values, mask);
   }
@@ -102,7 +112,7 @@ Scores LanguageTask::evaluate_on(const data::TokenView& text) {
   if (text.empty()) return {};
   TextReading reading;
   reading.device = device_;
-  const TextEvaluation evaluation = evaluate_text(*model_, recipe_.model, text, reading);
+  const TextEvaluation evaluation = evaluate_text(*model_, recipe_.model.kind().reading(), text, reading);
   model_->train();
   return text_scores(evaluation.score, language_input(recipe_).units);
 }
@@ -111,9 +121,12 @@ Scores LanguageTask::evaluate() { return evaluate_on(corpus_.valid); }
 
 Scores LanguageTask::test(Report&) { return evaluate_on(corpus_.test); }
 
-ops::NamedTensors LanguageTask::state() const { return nn::to_tensors(carried_, kCarried); }
+ops::NamedTensors LanguageTask::state() const { return nn::to_tensors(carried(), kCarried); }
 
-void LanguageTask::load_state(const Safetensors& file) { carried_ = nn::from_tensors(file, kCarried); }
+void LanguageTask::load_state(const Safetensors& file) {
+  carried_ = nn::from_tensors(file, kCarried);
+  after_.clear();
+}
 
 void LanguageTask::save(const std::filesystem::path& path, const ops::NamedTensors& weights) const {
   Signature signature;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "mega/config/presets.h"
 #include "mega/data/corpus/corpus.h"
@@ -28,6 +29,8 @@ class LanguageTask : public BatchTask {
 
   torch::nn::Module& model() override { return *model_; }
 
+  int64_t draw(int64_t batches) override;
+  void restart() override;
   BatchLoss loss(int64_t batch) override;
   Scores evaluate() override;
   Scores test(Report& report) override;
@@ -48,7 +51,11 @@ class LanguageTask : public BatchTask {
   const data::Corpus& corpus_;
   torch::Device device_;
   std::shared_ptr<models::TokenModel> model_;
-  nn::State carried_;  // from one update to the next, with train.blocks.carry
+  // With train.blocks.carry: the state that the batches of an update begin with, and the one after each of
+  // them, so that the loss of a batch can be computed again.
+  const nn::State& carried() const { return after_.empty() ? carried_ : after_.back(); }
+  nn::State carried_;
+  std::vector<nn::State> after_;
 };
 
 }  // namespace mega::train

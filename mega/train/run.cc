@@ -12,8 +12,8 @@
 #include "mega/base/json.h"
 #include "mega/base/options_io.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
-#include "mega/models/parameter_count.h"
+#include "mega/baselines/model_builders.h"
+#include "mega/config/parameter_count.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/table.h"
 #include "mega/train/checkpoint.h"
@@ -86,16 +86,13 @@ void announce(const Job& job, int64_t parameters) {
   say("parameters  " + with_thousands(parameters));
 }
 
-// Refuses what does not fit into memory, measures an update, and sets their number where a time is given.
-void estimate(Job& job, int64_t parameters, const RunRequest& request, torch::Device device) {
-  const double available = available_memory();
-  const LargestBatch largest = job.largest_batch();
-  if (device.is_cpu()) require_memory(job.recipe(), parameters, largest, available);
+// Measures an update, and sets their number where a time is given.
+void estimate(Job& job, Task& task, int64_t parameters, double available, const RunRequest& request) {
   TrainOptions& train = job.training();
-  const double seconds = measure_update(*job.make_task(device), train);
+  const double seconds = measure_update(task, train);
   if (request.seconds > 0 && !request.resume) fit_updates(train, request.seconds, seconds);
   validate(job.recipe());
-  const double bytes = training_bytes(job.recipe(), parameters, largest);
+  const double bytes = training_bytes(job.recipe(), parameters, job.largest_batch());
   say("estimate    " + human_bytes(static_cast<uint64_t>(bytes)) + " beyond the data (" +
       human_bytes(static_cast<uint64_t>(std::max(0.0, available))) + " free), " +
       human_seconds(seconds * static_cast<double>(train.updates)) + " for " + with_thousands(train.updates) +
@@ -108,7 +105,7 @@ RunSettings settings_of(const Job& job, int64_t parameters, const RunRequest& re
   settings.folder = request.folder;
   settings.resume = request.resume;
   settings.sgemm_gflops = gflops;
-  settings.flops_per_position = 6.0 * baselines::multiply_adds(recipe.model, job.largest_batch().length);
+  settings.flops_per_position = 6.0 * recipe.model.kind().multiply_adds(job.largest_batch().length);
   Report& report = settings.report;
   report.title = recipe.description.empty() ? request.folder.filename().string() : recipe.description;
   report.command = request.command;
@@ -176,16 +173,18 @@ RunResult run(const RunRequest& request) {
   validate(request.recipe);
   const std::unique_ptr<Job> job = make_job(request.recipe);
   RunResult result;
-  result.parameters = models::count_parameters(*baselines::make_any_model(job->recipe().model)).total;
+  result.parameters = count_parameters(job->recipe().model).total;
   announce(*job, result.parameters);
   const double gflops = device.is_cpu() ? sgemm_gflops() : 0.0;
   say("threads     " + std::to_string(ops::threads()) + ", sgemm " +
       std::to_string(static_cast<int>(gflops)) + " GFLOP/s");
-  estimate(*job, result.parameters, request, device);
+  const double available = available_memory();
+  if (device.is_cpu()) require_memory(job->recipe(), result.parameters, job->largest_batch(), available);
+  const std::unique_ptr<Task> task = job->make_task(device);
+  estimate(*job, *task, result.parameters, available, request);
   if (request.estimate_only) return result;
 
   const Recipe& recipe = job->recipe();
-  const std::unique_ptr<Task> task = job->make_task(device);
   if (!recipe.train.init.empty()) start_from(task->model(), recipe.train.init);
   open_folder(request.folder);
   const FolderLock lock(request.folder);

@@ -2,64 +2,10 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
-#include "mega/infer/weight_file.h"
+#include "mega/baselines/model_builders.h"
 
 namespace mega::train {
 namespace {
-
-double real(int64_t n) { return static_cast<double>(n); }
-
-// What a model of these options has at least beside the weights of its products: embedding and head of a
-// classifier, as many numbers as tokens in a language model, whose rare ones may be narrow, and position
-// biases.
-struct FewestOthers {
-  double operator()(const ClassifierOptions& o) const { return encoder(o); }
-  double operator()(const MatcherOptions& o) const { return encoder(o); }
-  double operator()(const TransformerOptions& o) const { return ends(o, o.width); }
-  double operator()(const LanguageModelOptions& o) const {
-    return real(o.vocabulary) + positions(o.block, o.layers);
-  }
-  double operator()(const TransformerLanguageOptions& o) const { return real(o.vocabulary); }
-  template <class Other>
-  double operator()(const Other&) const {
-    return 0.0;
-  }
-
-  static double encoder(const EncoderClassifierOptions& o) {
-    return ends(o, o.block.width) + positions(o.block, o.layers);
-  }
-  static double ends(const SequenceOptions& o, int64_t width) {
-    const double embedding = real(width) * real(o.input == InputKind::tokens ? o.vocabulary : 1);
-    return embedding + real(o.head) * real(width + o.classes);
-  }
-  static double positions(const BlockOptions& block, int64_t layers) {
-    if (block.position != PositionKind::simple) return 0.0;
-    return real(layers) * real(block.chunk > 0 ? block.chunk : block.max_positions);
-  }
-};
-
-double fewest_weights(const ModelOptions& options) {
-  return baselines::multiply_adds(options, 1) + std::visit(FewestOthers(), options.model);
-}
-
-// Options are easily written, weights are not: a few bytes of options must not ask for a terabyte.
-void require_filled(const ModelOptions& options, const Safetensors& file) {
-  double elements = 0.0;
-  for (const TensorView& tensor : file.tensors()) elements += real(tensor.elements());
-  require(fewest_weights(options) <= elements, "its options describe a model of more weights than the ",
-          elements, " in the file");
-}
-
-// Another chunk than that of training.
-void set_chunk(ModelOptions& options, int64_t chunk) {
-  auto* mega = std::get_if<LanguageModelOptions>(&options.model);
-  require(mega != nullptr, "only a Mega model attends in chunks");
-  require(mega->block.position != PositionKind::simple || chunk == mega->block.chunk,
-          "position = simple has a bias for each place of a chunk of ", mega->block.chunk,
-          " and no other; rotary positions take any chunk");
-  mega->block.chunk = chunk;
-}
 
 // The numbers of a weight; of one that `mega quantize` made I8, those that it stands for. Undefined where the
 // file has none of this shape.
@@ -68,7 +14,7 @@ torch::Tensor find_weight(const Safetensors& file, const std::string& name, torc
   if (view == nullptr || view->shape != shape.vec()) return {};
   const torch::Tensor weight = ops::to_tensor(*view);
   if (view->dtype != DType::I8) return weight;
-  const TensorView& scales = file.at(infer::scale_name(name));
+  const TensorView& scales = file.at(scale_name(name));
   require(shape.size() == 2 && scales.dtype == DType::F32 && scales.shape == std::vector<int64_t>{shape[0]},
           scales.name, ": expected a scale of F32 for each row of a matrix");
   return weight * ops::to_tensor(scales).unsqueeze(1);
@@ -84,7 +30,7 @@ SavedModel load_model(const std::filesystem::path& path) {
   try {
     require(sequence_options(saved.options) != nullptr, "not a model of whole sequences");
     check_signature(saved.signature, *sequence_options(saved.options));
-    require_filled(saved.options, file.tensors);
+    check_tensors(saved.options, file.tensors);
     saved.model = baselines::make_sequence_model(saved.options);
     load_weights(*saved.model, file.tensors);
   } catch (const Error& error) {
@@ -105,8 +51,8 @@ SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_
     saved.tokenizer = make_tokenizer(input->units, saved.signature.vocabulary, "vocabulary");
     require(saved.tokenizer->size() <= tokens->vocabulary, "the vocabulary has ", saved.tokenizer->size(),
             " token types, the model ", tokens->vocabulary);
-    if (chunk > 0) set_chunk(saved.options, chunk);
-    require_filled(saved.options, file.tensors);
+    if (chunk > 0) saved.options.kind().set_chunk(chunk);
+    check_tensors(saved.options, file.tensors);
     saved.model = baselines::make_token_model(saved.options);
     load_weights(*saved.model, file.tensors);
   } catch (const Error& error) {

@@ -4,7 +4,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/text/tokens.h"
 
 namespace mega::train {
@@ -24,7 +24,7 @@ data::Encoder SequenceJob::encoder() const {
 std::string SequenceJob::describe() const {
   double positions = 0.0;
   int64_t longest = 0;
-  const int documents = static_cast<int>(baselines::documents(recipe_.model));
+  const int documents = static_cast<int>(recipe_.model.kind().document_count());
   for (const int64_t length : lengths_of(dataset_.train, encoder(), documents)) {
     positions += static_cast<double>(length);
     longest = std::max(longest, length);
@@ -57,7 +57,7 @@ std::unique_ptr<Task> SequenceJob::make_task(torch::Device device) const {
 
 LargestBatch largest_batch(const data::Part& part, const data::Encoder& encoder, const Recipe& recipe) {
   LargestBatch largest;
-  for (const int64_t length : lengths_of(part, encoder, static_cast<int>(baselines::documents(recipe.model))))
+  for (const int64_t length : lengths_of(part, encoder, static_cast<int>(recipe.model.kind().document_count())))
     largest.length = std::max(largest.length, length);
   const TrainOptions& train = recipe.train;
   largest.examples = train.batch_unit == BatchUnit::examples

@@ -6,7 +6,7 @@
 #include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/data/example_source.h"
 #include "mega/text/tokens.h"
 #include "mega/train/saved_model.h"
@@ -26,7 +26,7 @@ const SequenceOptions& shared_options(const ModelOptions& options) {
 }  // namespace
 
 data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes) {
-  return {recipe.data, recipe.input, baselines::documents(recipe.model) == 2,
+  return {recipe.data, recipe.input, recipe.model.kind().document_count() == 2,
           shared_options(recipe.model).objective, std::move(classes)};
 }
 
@@ -71,7 +71,7 @@ SequenceTask::SequenceTask(const Recipe& recipe, const data::Dataset& dataset, S
     : recipe_(recipe),
       dataset_(dataset),
       encoder_(std::move(signature), cls_token(*sequence_options(recipe.model))),
-      documents_(static_cast<int>(baselines::documents(recipe.model))),
+      documents_(static_cast<int>(recipe.model.kind().document_count())),
       device_(device) {
   torch::manual_seed(stream_seed(static_cast<uint64_t>(recipe.train.seed), "weights"));
   model_ = baselines::make_sequence_model(recipe.model);

@@ -52,6 +52,8 @@ class Task {
   virtual data::Cursor cursor() const = 0;
   virtual void seek(data::Cursor cursor) = 0;
   virtual int64_t batches_per_epoch() const = 0;
+  // Begins again with the first batch, as if nothing had been drawn.
+  virtual void restart() { seek({}); }
 
   // On the validation examples; empty scores where there are none.
   virtual Scores evaluate() = 0;

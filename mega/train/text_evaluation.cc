@@ -148,18 +148,18 @@ struct Reader {
 
 }  // namespace
 
-TextEvaluation evaluate_text(models::TokenModel& model, const ModelOptions& options,
+TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan,
                              const data::TokenView& text, const TextReading& reading) {
   require(!text.empty(), "there is no text to evaluate on");
   const torch::NoGradGuard guard;
   model.eval();
   const auto start = std::chrono::steady_clock::now();
   Reader reader{model, text, reading, {}, 0};
-  if (const auto* peer = std::get_if<TransformerLanguageOptions>(&options.model)) {
-    const int64_t window = reading.context > 0 ? reading.context : peer->window;
-    reader.read_windows(window, std::min(peer->stride, window));
+  if (plan.has_window()) {
+    const int64_t window = reading.context > 0 ? reading.context : plan.window;
+    reader.read_windows(window, std::min(plan.stride, window));
   } else {
-    reader.read_in_chunks(std::get<LanguageModelOptions>(options.model).block.chunk);
+    reader.read_in_chunks(plan.chunk);
   }
   reader.score.add({}, text.counts);
   TextEvaluation evaluation;

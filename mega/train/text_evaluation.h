@@ -15,8 +15,8 @@ namespace mega::train {
 
 // A Mega model reads as in the paper (its section 4.3 and appendix): the text is split into K segments, each
 // is read from its beginning in chunks, and only the state goes from one chunk to the next. The longest
-// context of a token is then the length of a segment. A Transformer reads with a sliding window
-// (TransformerLanguageOptions).
+// context of a token is then the length of a segment. A model that knows so many positions only, such as a
+// Transformer, reads with a sliding window.
 struct TextReading {
   int64_t segments = 10;        // K
   int64_t context = 0;          // instead: segments of this many tokens; a Transformer's window
@@ -34,7 +34,7 @@ struct TextEvaluation {
 };
 
 // In the model's mode of evaluation, in which it is left.
-TextEvaluation evaluate_text(models::TokenModel& model, const ModelOptions& options,
+TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan,
                              const data::TokenView& text, const TextReading& reading);
 
 }  // namespace mega::train

@@ -32,6 +32,7 @@ struct Inner {
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
     v.field("depth", self.depth, "how deep", Range{0, 10});
+    v.renamed_from("levels");
   }
 };
 

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "mega/baselines/alibi.h"
-#include "mega/baselines/cost.h"
+#include "mega/config/cost.h"
 #include "mega/models/language_model.h"
-#include "mega/models/parameter_count.h"
+#include "mega/config/parameter_count.h"
 #include "mega/ops/form.h"
 #include "tests/base/helpers.h"
 #include "tests/counting_allocator.h"
@@ -289,11 +289,8 @@ TEST(LanguageTransformer, IsAsLargeAsTheMegaModel) {
   mega.block.shared = 64;
   mega.block.hidden = 256;
   mega.block.chunk = 64;
-  const auto size = [](const torch::nn::Module& model) {
-    return static_cast<double>(models::count_parameters(model).total);
-  };
-  const double ours = size(*models::LanguageModel(mega));
-  const double theirs = size(*LanguageTransformer(transformer_like(mega)));
+  const auto ours = static_cast<double>(count_parameters({mega}).total);
+  const auto theirs = static_cast<double>(count_parameters(*baseline_of({mega}, "transformer")).total);
   EXPECT_NEAR(theirs / ours, 1.0, 0.02) << ours << " and " << theirs;
 }
 
@@ -313,9 +310,9 @@ TEST(Cost, OfALanguageModelByHand) {
   options.layers = 3;
   options.width = 8;
   options.hidden = 20;
-  EXPECT_EQ(multiply_adds(options, 49), 3 * (4 * 8 * 8 + 2 * 8 * 20 + 2 * 25 * 8) + 100 * 8);
+  EXPECT_EQ(options.multiply_adds(49), 3 * (4 * 8 * 8 + 2 * 8 * 20 + 2 * 25 * 8) + 100 * 8);
   options.cutoffs = {10, 50};
-  EXPECT_EQ(multiply_adds(options, 49), 3 * (4 * 8 * 8 + 2 * 8 * 20 + 2 * 25 * 8) + 12 * 8);
+  EXPECT_EQ(options.multiply_adds(49), 3 * (4 * 8 * 8 + 2 * 8 * 20 + 2 * 25 * 8) + 12 * 8);
 }
 
 TEST(Cost, MemoryOfALanguageModelIsNearWhatIsMeasured) {
@@ -337,7 +334,7 @@ TEST(Cost, MemoryOfALanguageModelIsNearWhatIsMeasured) {
     };
     step(16);  // gradients are there before the measurement
     const double truth = testing::CountingAllocator::growth([&] { step(c.length); });
-    const double estimate = activation_bytes(options, c.length, c.batch);
+    const double estimate = options.activation_bytes(c.length, c.batch);
     EXPECT_NEAR(estimate / truth, 1.0, 0.3)
         << c.vocabulary << " " << c.hidden << ": " << estimate << " estimated, " << truth;
   }

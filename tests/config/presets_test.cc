@@ -225,7 +225,7 @@ TEST(Change, ALanguageModelsTransformerHasItsSizeAndTrainsOnItsWindow) {
                 0.01 * static_cast<double>(mega));
     EXPECT_EQ(peer.window, 3 * chunk / 2);
     EXPECT_EQ(recipe.train.blocks.chunk, peer.window);
-    EXPECT_EQ(recipe.train.blocks.most, 1);
+    EXPECT_EQ(recipe.train.blocks.max_chunks, 1);
   }
 }
 

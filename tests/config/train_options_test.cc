@@ -54,8 +54,8 @@ TEST(TrainOptions, FieldsFitEachOther) {
   options.beta2 = 1;
   EXPECT_PRED2(contains, error_of([&] { validate(options); }), "below 1");
   options = {};
-  options.blocks.least = options.blocks.most + 1;
-  EXPECT_PRED2(contains, error_of([&] { validate(options); }), "blocks.least");
+  options.blocks.min_chunks = options.blocks.max_chunks + 1;
+  EXPECT_PRED2(contains, error_of([&] { validate(options); }), "blocks.min_chunks");
 }
 
 TEST(TrainOptions, PeriodsAreNamed) {

@@ -22,6 +22,9 @@ using testing::contains;
 using testing::error_of;
 using testing::ScratchFolder;
 
+// One of the matrices of the default model.
+const std::string kMatrix = "sentence_projection_layer.weight";
+
 // A model file whose tensors are given.
 class Quantize : public ::testing::Test {
  protected:
@@ -48,22 +51,22 @@ class Quantize : public ::testing::Test {
 };
 
 TEST_F(Quantize, EachRowHasItsScale) {
-  write({{"a.weight", {{3, 4}, {127, -63.4f, 0.6f, 0.4f, 0, 0, 0, 0, -1, 0.5f, 0.25f, 0.001f}}}});
+  write({{kMatrix, {{3, 4}, {127, -63.4f, 0.6f, 0.4f, 0, 0, 0, 0, -1, 0.5f, 0.25f, 0.001f}}}});
   const Safetensors file = quantized(WeightType::i8);
-  EXPECT_EQ(file.at("a.weight").dtype, DType::I8);
-  EXPECT_EQ(file.at("a.weight").shape, (std::vector<int64_t>{3, 4}));
-  EXPECT_EQ(numbers<int8_t>(file.at("a.weight")),
+  EXPECT_EQ(file.at(kMatrix).dtype, DType::I8);
+  EXPECT_EQ(file.at(kMatrix).shape, (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(numbers<int8_t>(file.at(kMatrix)),
             (std::vector<int8_t>{127, -63, 1, 0, 0, 0, 0, 0, -127, 64, 32, 0}));
-  EXPECT_EQ(file.at(scale_name("a.weight")).shape, std::vector<int64_t>{3});
-  EXPECT_EQ(numbers<float>(file.at(scale_name("a.weight"))), (std::vector<float>{1, 0, 1.0f / 127}));
+  EXPECT_EQ(file.at(scale_name(kMatrix)).shape, std::vector<int64_t>{3});
+  EXPECT_EQ(numbers<float>(file.at(scale_name(kMatrix))), (std::vector<float>{1, 0, 1.0f / 127}));
 }
 
 TEST_F(Quantize, TheSmallestAndLargestNumbersGoThrough) {
   const float least = std::numeric_limits<float>::denorm_min(), most = std::numeric_limits<float>::max() / 2;
-  write({{"a.weight", {{3, 2}, {least, -least, 100 * least, -50 * least, most, -most}}}});
+  write({{kMatrix, {{3, 2}, {least, -least, 100 * least, -50 * least, most, -most}}}});
   const Safetensors file = quantized(WeightType::i8);
-  const auto values = numbers<int8_t>(file.at("a.weight"));
-  const auto scales = numbers<float>(file.at(scale_name("a.weight")));
+  const auto values = numbers<int8_t>(file.at(kMatrix));
+  const auto scales = numbers<float>(file.at(scale_name(kMatrix)));
   EXPECT_EQ(scales[0], 0.0f);  // the scale of such a row would be no number
   EXPECT_EQ(values[0], 0);
   EXPECT_LE(std::abs(values[2]), 127);
@@ -74,21 +77,22 @@ TEST_F(Quantize, TheSmallestAndLargestNumbersGoThrough) {
 
 TEST_F(Quantize, Bf16RoundsToTheNearestEven) {
   // 1 + 2^-8 lies between 1 and 1 + 2^-7, 1 + 3 * 2^-8 between 1 + 2^-7 and 1 + 2^-6.
-  write({{"a.weight", {{1, 4}, {1.00390625f, 1.01171875f, -1.005f, 0.0f}}}});
+  write({{kMatrix, {{1, 4}, {1.00390625f, 1.01171875f, -1.005f, 0.0f}}}});
   const Safetensors file = quantized(WeightType::bf16);
-  EXPECT_EQ(file.at("a.weight").dtype, DType::BF16);
-  EXPECT_EQ(numbers<uint16_t>(file.at("a.weight")), (std::vector<uint16_t>{0x3f80, 0x3f82, 0xbf81, 0}));
-  EXPECT_EQ(file.find(scale_name("a.weight")), nullptr);
+  EXPECT_EQ(file.at(kMatrix).dtype, DType::BF16);
+  EXPECT_EQ(numbers<uint16_t>(file.at(kMatrix)), (std::vector<uint16_t>{0x3f80, 0x3f82, 0xbf81, 0}));
+  EXPECT_EQ(file.find(scale_name(kMatrix)), nullptr);
 }
 
 TEST_F(Quantize, OnlyMatricesChange) {
   ClassifierOptions options;
   options.input = InputKind::samples;
-  write({{"a.weight", {{1, 2}, {1, 2}}},
-         {"a.bias", {{2}, {1, 2}}},
-         {"norm.weight", {{2}, {1, 2}}},
-         {"gamma", {{1, 2}, {1, 2}}},
-         {"kernel.weight", {{1, 2, 1}, {1, 2}}},
+  write({{kMatrix, {{1, 2}, {1, 2}}},
+         {"classifier.0.0.bias", {{2}, {1, 2}}},
+         {"encoder.encoder.layers.0.mega_layer.norm.norm.weight", {{2}, {1, 2}}},
+         {"encoder.encoder.layers.0.mega_layer.gamma", {{1, 2}, {1, 2}}},
+         {"encoder.encoder.layers.0.mega_layer.move.gamma", {{1, 2}, {1, 2}}},
+         {"something.weight", {{1, 2}, {1, 2}}},
          {"encoder.encoder.embed_tokens.weight", {{1, 2}, {1, 2}}}},
         {options}, {{kDataChecksum, "abc"}, {"classes", "[]"}});
   const Safetensors before = Safetensors::open(from_);
@@ -97,7 +101,7 @@ TEST_F(Quantize, OnlyMatricesChange) {
     for (const TensorView& tensor : before.tensors()) {
       const bool same = after.at(tensor.name).dtype == DType::F32 &&
                         numbers<float>(after.at(tensor.name)) == numbers<float>(tensor);
-      EXPECT_EQ(same, tensor.name != "a.weight") << tensor.name;
+      EXPECT_EQ(same, tensor.name != kMatrix) << tensor.name;
     }
     Metadata expected = before.metadata();
     expected[kQuantized] = quantized_name(type);
@@ -111,7 +115,7 @@ TEST_F(Quantize, OnlyMatricesChange) {
 }
 
 TEST_F(Quantize, RefusesWhatItCannotDo) {
-  write({{"a.weight", {{1, 2}, {1, 2}}}});
+  write({{kMatrix, {{1, 2}, {1, 2}}}});
   EXPECT_PRED2(contains, error_of([&] { quantize(from_, to_, WeightType::f32); }), "int8 or bf16");
   EXPECT_PRED2(contains, error_of([&] { quantize(from_, from_, WeightType::i8); }), "another name");
   EXPECT_PRED2(contains, error_of([&] { quantize(folder_ / "none", to_, WeightType::i8); }), "none");
@@ -121,13 +125,13 @@ TEST_F(Quantize, RefusesWhatItCannotDo) {
 
   for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")})
     for (const WeightType type : {WeightType::i8, WeightType::bf16}) {
-      write({{"a.weight", {{1, 2}, {1, bad}}}});
+      write({{kMatrix, {{1, 2}, {1, bad}}}});
       const std::string error = error_of([&] { quantize(from_, folder_ / "bad", type); });
-      EXPECT_PRED2(contains, error, "model.safetensors: a.weight");
+      EXPECT_PRED2(contains, error, "model.safetensors: " + kMatrix);
       EXPECT_PRED2(contains, error, "no number");
     }
   const std::vector<uint16_t> halves(2);
-  write_model_file(from_, {}, {{"a.weight", DType::BF16, {1, 2}, std::as_bytes(std::span(halves))}});
+  write_model_file(from_, {}, {{kMatrix, DType::BF16, {1, 2}, std::as_bytes(std::span(halves))}});
   EXPECT_PRED2(contains, error_of([&] { quantize(from_, folder_ / "bad", WeightType::i8); }), "expected F32");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "bad"));
 }

@@ -100,7 +100,7 @@ TEST(TokenPredictor, AWindowSlides) {
     return std::span(tokens).subspan(begin, last + 1 - begin);
   };
   for (const size_t piece : {1, 3, 53}) {
-    TokenPredictor predictor(model, torch::kCPU, {10, 4});
+    TokenPredictor predictor(model, {.window = 10, .stride = 4});
     for (std::span<const int32_t> rest = tokens; !rest.empty();) {
       const size_t count = std::min(piece, rest.size());
       predictor.feed(rest.first(count));
@@ -114,7 +114,7 @@ TEST(TokenPredictor, AWindowSlides) {
     }
   }
   // Windows that share nothing.
-  TokenPredictor apart(model, torch::kCPU, {10, 10});
+  TokenPredictor apart(model, {.window = 10, .stride = 10});
   apart.feed(std::span(tokens).first(13));
   EXPECT_LT(
       largest_difference(as_tensor(apart.logits()), parallel(*model, std::span(tokens).subspan(10, 3))[2]),
@@ -151,7 +151,7 @@ TEST(TokenPredictor, SaysWhatIsWrongAndGoesOnUnharmed) {
 
   for (const int64_t stride : {-1, 0, 11})
     EXPECT_PRED2(contains, error_of([&] {
-                   TokenPredictor(transformer(), torch::kCPU, {10, stride});
+                   TokenPredictor(transformer(), {.window = 10, .stride = stride});
                  }),
                  "cannot go on by");
 }

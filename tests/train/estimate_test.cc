@@ -4,8 +4,8 @@
 
 #include <regex>
 
-#include "mega/baselines/factory.h"
-#include "mega/models/parameter_count.h"
+#include "mega/baselines/model_builders.h"
+#include "mega/config/parameter_count.h"
 #include "mega/text/tokens.h"
 #include "mega/train/sequence_job.h"
 #include "tests/counting_allocator.h"
@@ -43,7 +43,7 @@ Recipe middle_recipe() {
 }
 
 int64_t parameters(const Recipe& recipe) {
-  return models::count_parameters(*baselines::make_sequence_model(recipe.model)).total;
+  return count_parameters(recipe.model).total;
 }
 
 TEST(Estimate, MemoryIsNearWhatARunTakes) {
@@ -51,7 +51,7 @@ TEST(Estimate, MemoryIsNearWhatARunTakes) {
   const data::Dataset dataset = long_texts(8, 400);
   for (const bool transformer : {false, true}) {
     Recipe recipe = middle_recipe();
-    if (transformer) recipe.model.model = transformer_like(recipe.model);
+    if (transformer) recipe.model = *baseline_of(recipe.model, "transformer");
     const Signature signature = make_signature(recipe, dataset);
     const data::Encoder encoder(signature, cls_token(*sequence_options(recipe.model)));
     const LargestBatch largest = largest_batch(dataset.train, encoder, recipe);
@@ -81,7 +81,7 @@ TEST(Estimate, MemoryOfALanguageModelIsNearWhatARunTakes) {
   recipe.train.evaluate = recipe.train.checkpoint = "0";
   for (const bool adaptive : {false, true}) {
     if (adaptive) model.cutoffs = {40, 100};
-    const int64_t count = models::count_parameters(*baselines::make_token_model(recipe.model)).total;
+    const int64_t count = count_parameters(recipe.model).total;
     const double estimate = training_bytes(recipe, count, {2, 512});
     const double measured = CountingAllocator::growth([&] {
       LanguageTask task(recipe, corpus, torch::kCPU);

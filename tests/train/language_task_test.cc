@@ -59,6 +59,42 @@ TEST(LanguageTask, SameSeedSameBitsAndResumesBitForBit) {
   }
 }
 
+// A non-finite loss is traced by computing it again: from the state that the batch began with.
+TEST(LanguageTask, ALossCanBeComputedAgain) {
+  const ScratchFolder scratch;
+  const data::Corpus corpus = alphabet_corpus(scratch.path());
+  Recipe recipe = alphabet_recipe();
+  recipe.train.blocks.carry = true;
+  LanguageTask task(recipe, corpus, torch::kCPU);
+  for (int update = 0; update < 2; ++update) {
+    task.draw(2);
+    std::vector<double> first, second;
+    for (const int64_t batch : {0, 1}) first.push_back(task.loss(batch).sum.item<double>());
+    for (const int64_t batch : {0, 1}) second.push_back(task.loss(batch).sum.item<double>());
+    EXPECT_EQ(first, second) << "update " << update;
+  }
+}
+
+TEST(LanguageTask, ARestartBeginsAgain) {
+  const ScratchFolder scratch;
+  const data::Corpus corpus = alphabet_corpus(scratch.path());
+  Recipe recipe = alphabet_recipe();
+  recipe.train.blocks.carry = true;
+  LanguageTask task(recipe, corpus, torch::kCPU);
+  const auto losses = [&] {
+    std::vector<double> values;
+    for (int update = 0; update < 3; ++update) {
+      task.draw(1);
+      values.push_back(task.loss(0).sum.item<double>());
+    }
+    return values;
+  };
+  const std::vector<double> first = losses();
+  task.restart();
+  EXPECT_TRUE(task.state().empty());
+  EXPECT_EQ(losses(), first);
+}
+
 // A carried state changes what is learnt, and begins afresh with each epoch.
 TEST(LanguageTask, CarriesItsStateThroughAnEpoch) {
   const ScratchFolder scratch;

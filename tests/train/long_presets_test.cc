@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/config/presets.h"
 #include "mega/text/tokens.h"
 #include "tests/train/helpers.h"
@@ -99,7 +99,7 @@ TEST_P(FullPreset, TrainsAndEvaluatesWithinMemory) {
   task.draw(1);  // the records are as long as they should be
   const int64_t positions = task.loss(0).positions;
   EXPECT_GE(positions,
-            recipe.train.batch * baselines::documents(recipe.model) * (model.block.max_positions - 1));
+            recipe.train.batch * recipe.model.kind().document_count() * (model.block.max_positions - 1));
 
   const ScratchFolder folder;
   const Outcome outcome = train_task(task, recipe, folder.path());

@@ -90,7 +90,8 @@ TEST_F(Run, FineTuningNamesTheNewHead) {
   EXPECT_PRED2(contains, ::testing::internal::GetCapturedStderr(),
                "initialised anew: sentence_projection_layer.weight\n");
   // Nothing in common at all is a mistake.
-  TransformerOptions transformer = transformer_like(asked.recipe.model);
+  TransformerOptions transformer;
+  transformer.match(asked.recipe.model.kind());
   transformer.width = 12;
   transformer.head = 5;
   transformer.heads = 2;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mega/base/options_io.h"
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/infer/quantize.h"
 #include "mega/text/tokens.h"
 #include "tests/train/helpers.h"
@@ -41,7 +41,7 @@ TEST(SavedModel, ComesBackAsItWas) {
   for (const bool transformer : {false, true}) {
     Recipe recipe = letters_recipe();
     classifier(recipe).block.norm = NormKind::batch;  // buffers too
-    if (transformer) recipe.model.model = transformer_like(recipe.model);
+    if (transformer) recipe.model = *baseline_of(recipe.model, "transformer");
     HookedTask task(recipe, dataset);
     task.draw(1);
     task.loss(0);  // moves the running statistics

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {

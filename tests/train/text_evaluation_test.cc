@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/text/tokens.h"
 #include "tests/base/helpers.h"
 #include "tests/train/language_helpers.h"
@@ -41,7 +41,7 @@ TEST_F(TextEvaluationTest, MegaReadsEachSegmentFromItsBeginning) {
     TextReading reading;
     reading.segments = segments;
     reading.positions = 64;  // a few chunks at a time, so that states are carried
-    const TextEvaluation evaluation = evaluate_text(*model, options, text_, reading);
+    const TextEvaluation evaluation = evaluate_text(*model, options.kind().reading(), text_, reading);
     EXPECT_EQ(evaluation.score.tokens, kTokens);
     const int64_t length = (kTokens + segments - 1) / segments;
     double expected = 0.0;
@@ -57,17 +57,18 @@ TEST_F(TextEvaluationTest, AContextIsTheLengthOfASegment) {
   TextReading by_context, by_segments;
   by_context.context = 250;
   by_segments.segments = 4;
-  EXPECT_NEAR(evaluate_text(*model, options, text_, by_context).score.nats_per_token.value,
-              evaluate_text(*model, options, text_, by_segments).score.nats_per_token.value, 1e-6);
+  EXPECT_NEAR(evaluate_text(*model, options.kind().reading(), text_, by_context).score.nats_per_token.value,
+              evaluate_text(*model, options.kind().reading(), text_, by_segments).score.nats_per_token.value, 1e-6);
 }
 
 TEST_F(TextEvaluationTest, ATransformerReadsWithASlidingWindow) {
-  TransformerLanguageOptions peer = transformer_like(testing::tiny_byte_model());
+  TransformerLanguageOptions peer;
+  peer.match(testing::tiny_byte_model());
   peer.window = 64;
   peer.stride = 24;
   const ModelOptions options{peer};
   const auto model = baselines::make_token_model(options);
-  const TextEvaluation evaluation = evaluate_text(*model, options, text_, {});
+  const TextEvaluation evaluation = evaluate_text(*model, options.kind().reading(), text_, {});
   EXPECT_EQ(evaluation.score.tokens, kTokens);
   double expected = nats(*model, tokens_, 0, 64, kEnd, 0);
   for (int64_t scored = 64; scored < kTokens; scored += 24) {
@@ -86,13 +87,14 @@ TEST_F(TextEvaluationTest, TellsHowFarItIs) {
     EXPECT_GT(tokens, last);
     last = tokens;
   };
-  evaluate_text(*model, options, text_, reading);
+  evaluate_text(*model, options.kind().reading(), text_, reading);
   EXPECT_EQ(last, kTokens);
 }
 
 TEST_F(TextEvaluationTest, TellsWhatEachTokenHas) {
   const LanguageModelOptions mega = testing::tiny_byte_model();
-  TransformerLanguageOptions peer = transformer_like(mega);
+  TransformerLanguageOptions peer;
+  peer.match(mega);
   peer.window = 64;
   peer.stride = 24;
   for (const ModelOptions& options : {ModelOptions{mega}, ModelOptions{peer}}) {
@@ -111,7 +113,7 @@ TEST_F(TextEvaluationTest, TellsWhatEachTokenHas) {
         for (size_t i = 0; i < some.size(); ++i)
           log_probabilities[static_cast<size_t>(begin) + i] = static_cast<double>(some[i]);
       };
-      const TextEvaluation evaluation = evaluate_text(*model, options, text_, reading);
+      const TextEvaluation evaluation = evaluate_text(*model, options.kind().reading(), text_, reading);
       double sum = 0.0;
       for (const double one : log_probabilities) {
         EXPECT_LE(one, 0.0);
@@ -132,7 +134,7 @@ TEST_F(TextEvaluationTest, TellsWhatEachTokenHas) {
 TEST_F(TextEvaluationTest, NoTextIsAnError) {
   const ModelOptions options{testing::tiny_byte_model()};
   const auto model = baselines::make_token_model(options);
-  EXPECT_PRED2(testing::contains, testing::error_of([&] { evaluate_text(*model, options, {}, {}); }),
+  EXPECT_PRED2(testing::contains, testing::error_of([&] { evaluate_text(*model, options.kind().reading(), {}, {}); }),
                "no text");
 }
 

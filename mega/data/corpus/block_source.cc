@@ -22,7 +22,7 @@ std::vector<std::vector<int64_t>> BlockSource::plan(int64_t epoch) {
 }
 
 std::vector<std::vector<int64_t>> BlockSource::plan_streams(int64_t epoch) {
-  const int64_t longest = plan_.most * plan_.chunk;
+  const int64_t longest = plan_.max_chunks * plan_.chunk;
   const int64_t streams =
       options_.unit == BatchUnit::examples ? options_.batch : options_.batch / std::max<int64_t>(1, longest);
   CarryPlan carry = plan_carry(text_, plan_, std::max<int64_t>(1, streams), seed_, epoch);

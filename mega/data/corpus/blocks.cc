@@ -16,12 +16,12 @@ class Sizes {
       : plan_(plan), draws_(stream_seed(seed, "blocks", static_cast<uint64_t>(epoch))) {
     require(plan.chunk >= 1, "train.blocks.chunk = ", plan.chunk,
             ": how long a chunk is must be known to cut a text into blocks");
-    require(plan.least >= 1 && plan.least <= plan.most, "train.blocks: least = ", plan.least,
-            " and most = ", plan.most, "; expected 1 <= least <= most");
+    require(plan.min_chunks >= 1 && plan.min_chunks <= plan.max_chunks, "train.blocks: min_chunks = ", plan.min_chunks,
+            " and max_chunks = ", plan.max_chunks, "; expected 1 <= min_chunks <= max_chunks");
   }
 
-  int64_t next() { return draws_.between(plan_.least, plan_.most) * plan_.chunk; }
-  int64_t most() const { return plan_.most * plan_.chunk; }
+  int64_t next() { return draws_.between(plan_.min_chunks, plan_.max_chunks) * plan_.chunk; }
+  int64_t most() const { return plan_.max_chunks * plan_.chunk; }
 
  private:
   BlockPlan plan_;

@@ -14,13 +14,6 @@
 
 namespace mega::infer {
 
-struct StackOptions {
-  BlockOptions block;
-  int64_t layers = 0;
-  bool normalize_embedding = false;
-  bool affine_final_norm = true;
-};
-
 class Stack {
  public:
   // Of tensors NAME.layers.0..., NAME.embed_norm and NAME.final_norm.

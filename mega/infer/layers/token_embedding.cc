@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "mega/infer/layers/check_tokens.h"
 
 namespace mega::infer {
 
@@ -30,7 +29,6 @@ TokenEmbedding::TokenEmbedding(WeightFile& file, const std::string& name, const 
 }
 
 void TokenEmbedding::forward(std::span<const int32_t> tokens, Rows x, const Run& run) const {
-  check_tokens(tokens, vocabulary_);
   std::vector<int64_t> members;
   for (const Part& part : parts_) {
     members.clear();

@@ -16,7 +16,8 @@ class TokenEmbedding {
  public:
   TokenEmbedding(WeightFile& file, const std::string& name, const TokenOptions& options, int64_t width);
 
-  // x (tokens, D). Error where the vocabulary does not have a token; nothing has been written then.
+  // x (tokens, D). Tokens are of the vocabulary: whoever takes them from outside has checked that
+  // (LanguageModel::check_tokens).
   void forward(std::span<const int32_t> tokens, kernels::Rows x, const Run& run) const;
 
   // Of a vocabulary without bands: (V, width of embeddings).

@@ -31,15 +31,11 @@ std::shared_ptr<const Classifier> Classifier::open(const std::filesystem::path& 
 
 Classifier::Classifier(ModelFile file, const std::string& where)
     : file_(std::move(file)), weights_(file_.tensors, where) {
-  if (const auto* one = std::get_if<ClassifierOptions>(&file_.options.model)) {
-    options_ = *one;
-  } else {
-    const auto* two = std::get_if<MatcherOptions>(&file_.options.model);
-    require(two != nullptr, where, " is no Mega classifier but a model of kind ",
-            std::visit([](const auto& kind) { return kind.kind; }, file_.options.model));
-    options_ = *two;
-    documents_ = 2;
-  }
+  const auto* options = dynamic_cast<const EncoderClassifierOptions*>(&file_.options.kind());
+  require(options != nullptr, where, " is no Mega classifier but a model of kind ",
+          file_.options.kind_name());
+  options_ = *options;
+  documents_ = options->document_count();
   if (has_signature(file_.tensors)) {
     signature_ = read_signature(file_.tensors, where);
     try {
@@ -51,8 +47,7 @@ Classifier::Classifier(ModelFile file, const std::string& where)
   const BlockOptions& block = options_.block;
   const std::string encoder = "encoder.encoder";
   embedding_.emplace(weights_, encoder + ".embed_tokens", options_, block.width);
-  stack_.emplace(weights_, encoder,
-                 StackOptions{block, options_.layers, options_.normalize_embedding, block.affine});
+  stack_.emplace(weights_, encoder, options_.stack());
   hidden_ = Linear(weights_, "classifier.0.0", options_.head, documents_ * block.width);
   output_ = Linear(weights_.matrix("sentence_projection_layer.weight", options_.classes, options_.head));
 }

@@ -12,9 +12,9 @@ std::shared_ptr<const LanguageModel> LanguageModel::open(const std::filesystem::
 
 LanguageModel::LanguageModel(ModelFile file, const std::string& where)
     : file_(std::move(file)), weights_(file_.tensors, where) {
-  const auto* options = std::get_if<LanguageModelOptions>(&file_.options.model);
+  const auto* options = dynamic_cast<const LanguageModelOptions*>(&file_.options.kind());
   require(options != nullptr, where, " is no Mega language model but a model of kind ",
-          std::visit([](const auto& kind) { return kind.kind; }, file_.options.model));
+          file_.options.kind_name());
   options_ = *options;
   if (has_signature(file_.tensors)) {
     signature_ = read_signature(file_.tensors, where);
@@ -26,11 +26,9 @@ LanguageModel::LanguageModel(ModelFile file, const std::string& where)
   }
   const int64_t width = options_.block.width;
   embedding_.emplace(weights_, "decoder", options_, width);
-  BlockOptions block = options_.block;
-  block.ema.truncation = 0;  // of no effect on a stream
-  stack_.emplace(
-      weights_, "decoder",
-      StackOptions{block, options_.layers, options_.normalize_embedding, options_.affine_final_norm});
+  StackOptions stack = options_.stack();
+  stack.block.ema.truncation = 0;  // of no effect on a stream
+  stack_.emplace(weights_, "decoder", stack);
   output_.emplace(weights_, "decoder", options_, width, *embedding_);
 }
 

@@ -28,8 +28,8 @@ BlockPlan exact_plan(bool carry = false) {
   BlockPlan plan;
   plan.cut = BlockCut::exact;
   plan.chunk = 4;
-  plan.least = 1;
-  plan.most = 3;
+  plan.min_chunks = 1;
+  plan.max_chunks = 3;
   plan.carry = carry;
   return plan;
 }

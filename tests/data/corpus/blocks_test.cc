@@ -37,8 +37,8 @@ BlockPlan plan_of(BlockCut cut, int64_t chunk, int64_t least, int64_t most) {
   BlockPlan plan;
   plan.cut = cut;
   plan.chunk = chunk;
-  plan.least = least;
-  plan.most = most;
+  plan.min_chunks = least;
+  plan.max_chunks = most;
   return plan;
 }
 
@@ -150,7 +150,7 @@ TEST(Blocks, ImpossiblePlansAreErrors) {
   EXPECT_PRED2(contains, error_of([&] { plan_blocks(text, plan_of(BlockCut::exact, 0, 2, 4), 1, 0); }),
                "chunk = 0");
   EXPECT_PRED2(contains, error_of([&] { plan_blocks(text, plan_of(BlockCut::exact, 8, 4, 2), 1, 0); }),
-               "least");
+               "min_chunks");
   EXPECT_PRED2(contains, error_of([&] { plan_carry(text, plan_of(BlockCut::exact, 8, 1, 2), 0, 1, 0); }),
                "streams");
 }

@@ -1,6 +1,9 @@
-#include "mega/models/sequence_classifier.h"
+#include "mega/models/sequence_model.h"
+
+#include <utility>
 
 #include "mega/base/error.h"
+#include "mega/models/padding.h"
 #include "mega/ops/activation.h"
 #include "mega/ops/dropout.h"
 #include "mega/ops/watch.h"
@@ -9,9 +12,11 @@ namespace mega::models {
 
 using torch::Tensor;
 
-SequenceClassifier::SequenceClassifier(const SequenceOptions& options, int64_t documents, int64_t width,
-                                       double dropout)
-    : documents_(static_cast<size_t>(documents)), dropout_(dropout) {
+SequenceModel::SequenceModel(const SequenceOptions& options, int64_t documents, int64_t width, double dropout)
+    : documents_(static_cast<size_t>(documents)),
+      channels_(options.channels),
+      pooling_(options.pooling),
+      dropout_(dropout) {
   hidden_ = torch::nn::Linear(documents * width, options.head);
   torch::nn::ModuleList layer, classifier;
   layer->push_back(hidden_);
@@ -23,15 +28,26 @@ SequenceClassifier::SequenceClassifier(const SequenceOptions& options, int64_t d
   torch::nn::init::xavier_uniform_(hidden_->weight);
   torch::nn::init::zeros_(hidden_->bias);
   torch::nn::init::xavier_uniform_(output_->weight);
-}
 
-void SequenceClassifier::register_encoder(const std::shared_ptr<torch::nn::Module>& encoder) {
   auto holder = std::make_shared<torch::nn::Module>();
-  holder->register_module("encoder", encoder);
+  encoder_ = holder->register_module("encoder", std::make_shared<torch::nn::Module>());
   register_module("encoder", holder);
 }
 
-Tensor SequenceClassifier::predict(const std::vector<Sequences>& documents) {
+void SequenceModel::set_encoder(InputEmbedding embedding, std::unique_ptr<nn::Stack> stack, double scale) {
+  embedding_ = std::move(embedding);
+  stack_ = std::move(stack);
+  scale_ = scale;
+}
+
+Tensor SequenceModel::encode(const Sequences& document) {
+  const Padding padding(document, channels_);
+  Tensor x = embedding_->forward(document.values);
+  if (scale_ != 1.0) x = x * scale_;
+  return padding.pool(stack_->forward(x, padding.mask()), pooling_);
+}
+
+Tensor SequenceModel::predict(const std::vector<Sequences>& documents) {
   require(documents.size() == documents_, "this model reads ",
           documents_ == 1 ? "one document" : "two documents", ", not ", documents.size());
   if (documents_ == 1) return classify(encode(documents[0]));
@@ -41,12 +57,12 @@ Tensor SequenceClassifier::predict(const std::vector<Sequences>& documents) {
   return classify(torch::cat({second, first}, 1));  // the second document comes first, as released
 }
 
-Tensor SequenceClassifier::classify(const Tensor& representation) {
+Tensor SequenceModel::classify(const Tensor& representation) {
   const Tensor hidden =
       ops::dropout(hidden_->forward(representation), ops::draw_dropout(dropout_, is_training()));
-  const Tensor said = output_->forward(ops::activate(hidden, Activation::gelu));
-  ops::watch("classifier", said);
-  return said;
+  const Tensor outputs = output_->forward(ops::activate(hidden, Activation::gelu));
+  ops::watch("classifier", outputs);
+  return outputs;
 }
 
 }  // namespace mega::models

@@ -1,11 +1,17 @@
-#include "mega/models/cost.h"
+#include "mega/config/cost.h"
 
 #include <algorithm>
 
-namespace mega::models {
+namespace mega {
 namespace {
 
 double real(int64_t n) { return static_cast<double>(n); }
+
+// Rows of the output layer that every token needs.
+double output_rows(const TokenOptions& options) {
+  if (options.cutoffs.empty()) return real(options.vocabulary);
+  return real(options.cutoffs.front() + static_cast<int64_t>(options.cutoffs.size()));
+}
 
 }  // namespace
 
@@ -29,14 +35,7 @@ double block_multiply_adds(const BlockOptions& options, int64_t length) {
   return real(products) + attention_multiply_adds(options, length) + ema_multiply_adds(options);
 }
 
-namespace {
-
-// Numbers that all blocks keep for their backward pass, per token, and what the last one needs for a moment.
-struct BlockNumbers {
-  double kept = 0.0, moment = 0.0;
-};
-
-BlockNumbers block_numbers(const BlockOptions& block) {
+BlockActivations block_activations(const BlockOptions& block) {
   const double d = real(block.width), z = real(block.shared), v = real(block.values), f = real(block.hidden);
   const double mixed = 2 * d + z + v;
   // Kept by a block for its backward pass, per token (docs/architecture.md): the input of each sublayer and
@@ -48,30 +47,8 @@ BlockNumbers block_numbers(const BlockOptions& block) {
   return {kept, mixed + 3 * z + 2 * v + 2 * d};
 }
 
-// Rows of the output layer that every token needs.
-double output_rows(const TokenOptions& options) {
-  if (options.cutoffs.empty()) return real(options.vocabulary);
-  return real(options.cutoffs.front() + static_cast<int64_t>(options.cutoffs.size()));
-}
-
-}  // namespace
-
 double output_multiply_adds(const TokenOptions& options, int64_t width) {
   return output_rows(options) * real(width);
-}
-
-double multiply_adds(const EncoderClassifierOptions& options, int64_t length) {
-  return real(options.layers) * block_multiply_adds(options.block, length);
-}
-
-double multiply_adds(const LanguageModelOptions& options, int64_t length) {
-  return real(options.layers) * block_multiply_adds(options.block, length) +
-         output_multiply_adds(options, options.block.width);
-}
-
-double activation_bytes(const EncoderClassifierOptions& options, int64_t length, int64_t batch) {
-  const BlockNumbers block = block_numbers(options.block);
-  return 4.0 * real(length) * real(batch) * (real(options.layers) * block.kept + block.moment);
 }
 
 double output_bytes(const TokenOptions& options, int64_t width, int64_t tokens) {
@@ -80,12 +57,4 @@ double output_bytes(const TokenOptions& options, int64_t width, int64_t tokens) 
   return 4.0 * (2 * scores + rows * d + real(tokens) * d);
 }
 
-double activation_bytes(const LanguageModelOptions& options, int64_t length, int64_t batch) {
-  const BlockNumbers block = block_numbers(options.block);
-  const double tokens = real(length) * real(batch), d = real(options.block.width);
-  const double kept = real(options.layers) * block.kept + 2 * d;  // and the final norm
-  return 4.0 * tokens * kept +
-         std::max(4.0 * tokens * block.moment, output_bytes(options, options.block.width, length * batch));
-}
-
-}  // namespace mega::models
+}  // namespace mega

@@ -5,7 +5,7 @@
 
 namespace mega::cli {
 
-class TorchPeers : public PeerModels {
+class TorchModels : public OtherModels {
  public:
   std::unique_ptr<AnyLanguageModel> open_language_model(const std::filesystem::path& path,
                                                         int threads) const override;

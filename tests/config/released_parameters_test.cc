@@ -1,13 +1,12 @@
-#include "mega/models/parameter_count.h"
+#include "mega/config/parameter_count.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "mega/baselines/factory.h"
 #include "mega/config/presets.h"
 
-namespace mega::models {
+namespace mega {
 namespace {
 
 // What the released models have, instantiated from their registered architectures.
@@ -24,8 +23,7 @@ const std::map<std::string, int64_t> kReleased = {
 TEST(ParameterCount, HasTheParametersOfTheReleasedModels) {
   for (const auto& [preset, expected] : kReleased) {
     SCOPED_TRACE(preset);
-    const auto model = baselines::make_any_model(load_preset(preset).model);
-    const ParameterCount count = count_parameters(*model);
+    const ParameterCount count = count_parameters(load_preset(preset).model);
     EXPECT_EQ(count.total, expected);
     const int64_t sum = std::accumulate(count.parts.begin(), count.parts.end(), int64_t{0},
                                         [](int64_t total, const auto& part) { return total + part.second; });
@@ -41,10 +39,10 @@ TEST(ParameterCount, EveryClassifierOfThePaperIsThere) {
 }
 
 TEST(ParameterCount, SaysWhichPartsThereAre) {
-  const auto parts = count_parameters(*baselines::make_sequence_model(load_preset("lra-text").model)).parts;
+  const auto parts = count_parameters(load_preset("lra-text").model).parts;
   EXPECT_EQ(parts.at("embedding"), 33'792);
   EXPECT_EQ(parts.at("positions"), 32'012);
 }
 
 }  // namespace
-}  // namespace mega::models
+}  // namespace mega

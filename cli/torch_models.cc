@@ -1,8 +1,6 @@
-#include "cli/torch_peers.h"
+#include "cli/torch_models.h"
 
-#include <algorithm>
-
-#include "mega/baselines/factory.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/models/token_predictor.h"
 #include "mega/ops/runtime.h"
 #include "mega/text/tokens.h"
@@ -19,15 +17,13 @@ class TorchLanguageModel : public AnyLanguageModel {
 
   // Reads as when it is evaluated.
   std::unique_ptr<infer::Predictor> make() const override {
-    const auto& options = std::get<TransformerLanguageOptions>(saved_.options.model);
-    const models::SlidingWindow window{options.window, std::min(options.stride, options.window)};
-    return std::make_unique<models::TokenPredictor>(saved_.model, torch::kCPU, window);
+    return std::make_unique<models::TokenPredictor>(saved_.model, saved_.options.kind().reading());
   }
   const Tokenizer& tokenizer() const override { return *saved_.tokenizer; }
   infer::ScoreResult score(const data::TokenView& text, const infer::Scored& scored) override {
     train::TextReading reading;
     reading.scored = scored;
-    return train::evaluate_text(*saved_.model, saved_.options, text, reading).score;
+    return train::evaluate_text(*saved_.model, saved_.options.kind().reading(), text, reading).score;
   }
 
  private:
@@ -40,7 +36,7 @@ class TorchClassifier : public AnyClassifier {
       : saved_(std::move(saved)), encoder_(saved_.signature, cls_token(*sequence_options(saved_.options))) {}
 
   const Signature& signature() const override { return saved_.signature; }
-  int documents() const override { return static_cast<int>(baselines::documents(saved_.options)); }
+  int documents() const override { return static_cast<int>(saved_.options.kind().document_count()); }
   std::vector<std::vector<float>> answers(std::vector<data::Record> records) override {
     data::Part part;
     part.records = std::move(records);
@@ -57,13 +53,13 @@ class TorchClassifier : public AnyClassifier {
 
 }  // namespace
 
-std::unique_ptr<AnyLanguageModel> TorchPeers::open_language_model(const std::filesystem::path& path,
+std::unique_ptr<AnyLanguageModel> TorchModels::open_language_model(const std::filesystem::path& path,
                                                                   int threads) const {
   ops::set_threads(threads);
   return std::make_unique<TorchLanguageModel>(train::load_language_model(path));
 }
 
-std::unique_ptr<AnyClassifier> TorchPeers::open_classifier(const std::filesystem::path& path,
+std::unique_ptr<AnyClassifier> TorchModels::open_classifier(const std::filesystem::path& path,
                                                            int threads) const {
   ops::set_threads(threads);
   return std::make_unique<TorchClassifier>(train::load_model(path));

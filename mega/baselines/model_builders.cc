@@ -1,0 +1,50 @@
+#include "mega/baselines/model_builders.h"
+
+#include "mega/base/error.h"
+#include "mega/baselines/language_transformer.h"
+#include "mega/baselines/transformer.h"
+#include "mega/models/classifier.h"
+#include "mega/models/language_model.h"
+
+namespace mega::baselines {
+namespace {
+
+template <class Module>
+std::shared_ptr<torch::nn::Module> build(const Module& module) {
+  return module.ptr();
+}
+
+// The table: one row for each kind of model (mega/config/model_options.h) that can be built.
+struct Build {
+  using Model = std::shared_ptr<torch::nn::Module>;
+  Model operator()(const ClassifierOptions& o) const { return build(models::Classifier(o)); }
+  Model operator()(const MatcherOptions& o) const { return build(models::Matcher(o)); }
+  Model operator()(const LanguageModelOptions& o) const { return build(models::LanguageModel(o)); }
+  Model operator()(const TransformerOptions& o) const { return build(Transformer(o)); }
+  Model operator()(const TransformerLanguageOptions& o) const { return build(LanguageTransformer(o)); }
+  Model operator()(const ModelKind&) const { fail("this version cannot build such a model yet"); }
+};
+
+template <class Model>
+std::shared_ptr<Model> make(const ModelOptions& options, const char* expected) {
+  auto model = std::dynamic_pointer_cast<Model>(make_model(options));
+  require(model != nullptr, "expected ", expected, ", not a model of kind ", in_quotes(options.kind_name()));
+  return model;
+}
+
+}  // namespace
+
+std::shared_ptr<torch::nn::Module> make_model(const ModelOptions& options) {
+  validate(options);
+  return std::visit(Build(), options.model);
+}
+
+std::shared_ptr<models::SequenceModel> make_sequence_model(const ModelOptions& options) {
+  return make<models::SequenceModel>(options, "a classifier, a matcher or a baseline of these");
+}
+
+std::shared_ptr<models::TokenModel> make_token_model(const ModelOptions& options) {
+  return make<models::TokenModel>(options, "a language model");
+}
+
+}  // namespace mega::baselines

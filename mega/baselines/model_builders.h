@@ -1,0 +1,20 @@
+// Any model from its options, Mega's or a baseline.
+#pragma once
+
+#include <memory>
+
+#include "mega/config/model_options.h"
+#include "mega/models/sequence_model.h"
+#include "mega/models/token_model.h"
+
+namespace mega::baselines {
+
+std::shared_ptr<torch::nn::Module> make_model(const ModelOptions& options);
+
+// Throws for kinds that have no sequence_options (mega/config/model_options.h).
+std::shared_ptr<models::SequenceModel> make_sequence_model(const ModelOptions& options);
+
+// Throws for kinds that have no token_options.
+std::shared_ptr<models::TokenModel> make_token_model(const ModelOptions& options);
+
+}  // namespace mega::baselines

@@ -1,0 +1,32 @@
+// What the layers of a model cost: multiply-adds, and memory for activations.
+#pragma once
+
+#include <cstdint>
+
+#include "mega/config/language_options.h"
+#include "mega/config/layer_options.h"
+
+namespace mega {
+
+// Multiply-adds per token of one Mega block, forward: the products of the layer and the feed-forward,
+// attention inside the chunk (half of it when causal), and the EMA's two per state.
+double block_multiply_adds(const BlockOptions& options, int64_t length);
+double ema_multiply_adds(const BlockOptions& options);
+double attention_multiply_adds(const BlockOptions& options, int64_t length);
+
+// Numbers per token that one block keeps for its backward pass, and those that the backward pass of the last
+// one needs for a moment.
+struct BlockActivations {
+  double kept = 0.0, moment = 0.0;
+};
+BlockActivations block_activations(const BlockOptions& options);
+
+// Per token of a language model's output layer: all of the vocabulary, or, of an adaptive one, what every
+// token needs: the frequent tokens and the choice among the other bands.
+double output_multiply_adds(const TokenOptions& options, int64_t width);
+
+// Bytes of the output layer with its loss in a training step: scores of a few rows at a time
+// (mega/ops/softmax_loss.h), gradients of its weights and of its input.
+double output_bytes(const TokenOptions& options, int64_t width, int64_t tokens);
+
+}  // namespace mega

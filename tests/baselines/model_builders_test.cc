@@ -1,0 +1,206 @@
+#include "mega/baselines/model_builders.h"
+
+#include <gtest/gtest.h>
+
+#include "mega/config/cost.h"
+#include "mega/config/presets.h"
+#include "mega/config/parameter_count.h"
+#include "tests/base/helpers.h"
+#include "tests/counting_allocator.h"
+
+namespace mega::baselines {
+namespace {
+
+using models::Sequences;
+using testing::contains;
+using testing::error_of;
+using torch::Tensor;
+
+const bool kCounts = testing::CountingAllocator::install();
+
+// Of a training step on random tokens.
+double measured(const ModelOptions& options, int64_t length, int64_t batch) {
+  const auto model = make_sequence_model(options);
+  const int64_t vocabulary = sequence_options(options)->vocabulary;
+  std::vector<Sequences> documents_of_batch(static_cast<size_t>(documents(options)));
+  const auto step = [&](int64_t l) {
+    for (Sequences& document : documents_of_batch)
+      document.values = torch::randint(4, vocabulary, {batch, l}, torch::kInt64);
+    model->predict(documents_of_batch).sum().backward();
+  };
+  step(16);  // gradients are there before the measurement
+  return testing::CountingAllocator::growth([&] { step(length); });
+}
+
+int64_t parameters(const ModelOptions& options) {
+  return count_parameters(options).total;
+}
+
+TEST(ModelBuilders, MakesTheReleasedTransformer) {
+  TransformerOptions options;  // the defaults are those for Text
+  options.pooling = Pooling::cls;
+  options.head = 1024;
+  const auto count = count_parameters({options});
+  EXPECT_EQ(count.total, 3'492'352);
+  EXPECT_EQ(count.parts.at("embedding"), 67'584);
+  EXPECT_EQ(count.parts.at("attention"), 4 * 4 * (256 + 1) * 256);
+  EXPECT_EQ(count.parts.at("feed-forward"), 4 * (2 * 256 * 1024 + 1024 + 256));
+  EXPECT_EQ(count.parts.at("norms"), 9 * 2 * 256);
+  EXPECT_EQ(count.parts.at("head"), (256 + 1) * 1024 + 2 * 1024);
+  EXPECT_EQ(count.parts.size(), 5u);
+}
+
+TEST(ModelBuilders, ABaselineIsAsLargeAsTheMegaModel) {
+  for (const char* name : {"lra-listops-chunk", "lra-text-chunk", "lra-image-chunk", "lra-pathfinder-chunk",
+                           "lra-retrieval-chunk"}) {
+    const ModelOptions mega = load_preset(name).model;
+    const auto ours = static_cast<double>(parameters(mega));
+    const auto theirs = static_cast<double>(parameters(*baseline_of(mega, "transformer")));
+    EXPECT_NEAR(theirs / ours, 1.0, 0.02) << name << ": " << ours << " and " << theirs;
+  }
+}
+
+template <class Call>
+bool works(const Call& call) {
+  try {
+    call();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+TEST(ModelBuilders, MakesTheModelOfEveryPresetThatItCan) {
+  for (const std::string& name : preset_names()) {
+    const ModelOptions options = load_preset(name).model;
+    const bool sequence = sequence_options(options) != nullptr, language = token_options(options) != nullptr;
+    EXPECT_EQ(options.kind().is_available(), sequence || language) << name;
+    EXPECT_EQ(works([&] { options.kind().multiply_adds(100); }), sequence || language) << name;
+    EXPECT_EQ(works([&] { options.kind().activation_bytes(100, 1); }), sequence || language) << name;
+    if (name == "wikitext103") continue;  // a gigabyte, made elsewhere
+    EXPECT_EQ(works([&] { make_sequence_model(options); }), sequence) << name;
+    EXPECT_EQ(works([&] { make_token_model(options); }), language) << name;
+    EXPECT_EQ(works([&] { make_model(options); }), sequence || language) << name;
+  }
+}
+
+// The table of tensors (mega/config/tensor_info.h) is what the modules hold: names, shapes, order.
+void expect_described(const ModelOptions& options, const std::string& name) {
+  const auto model = make_model(options);
+  std::vector<TensorInfo> parameters, buffers;
+  for (const TensorInfo& tensor : options.kind().tensors())
+    if (tensor.tied_to.empty()) (tensor.is_parameter ? parameters : buffers).push_back(tensor);
+  const auto compare = [&](const std::vector<TensorInfo>& table, const auto& held) {
+    std::map<std::string, std::vector<int64_t>> expected, actual;
+    for (const TensorInfo& tensor : table) expected[tensor.name] = tensor.shape;
+    for (const auto& item : held) actual[item.key()] = item.value().sizes().vec();
+    EXPECT_EQ(actual, expected) << name;
+  };
+  compare(parameters, model->named_parameters());
+  compare(buffers, model->named_buffers());
+}
+
+TEST(ModelBuilders, TheTableOfTensorsIsWhatTheModulesHold) {
+  for (const std::string& name : preset_names()) {
+    const ModelOptions options = load_preset(name).model;
+    if (!options.kind().is_available() || name == "wikitext103" || name == "enwik8") continue;
+    expect_described(options, name);
+    expect_described(*baseline_of(options, "transformer"), name + ", transformer");
+  }
+}
+
+TEST(ModelBuilders, TheTableOfTensorsKnowsEveryOption) {
+  ClassifierOptions classifier;
+  LanguageModelOptions language;
+  language.layers = classifier.layers = 1;
+  for (BlockOptions* block : {&classifier.block, &language.block})
+    block->width = block->values = block->hidden = 8, block->shared = 4, block->max_positions = 16;
+  const auto both = [&](const std::string& name) {
+    expect_described({classifier}, name);
+    expect_described({language}, name);
+  };
+  for (const auto& row : EnumNames<PositionKind>::names) {
+    classifier.block.position = language.block.position = row.value;
+    for (const int64_t chunk : {-1, 5}) {
+      classifier.block.chunk = language.block.chunk = chunk;
+      both(std::string(row.name));
+    }
+  }
+  for (const auto& row : EnumNames<NormKind>::names)
+    for (const bool affine : {false, true})
+      for (const bool prenorm : {false, true}) {
+        for (BlockOptions* block : {&classifier.block, &language.block})
+          block->norm = row.value, block->affine = affine, block->prenorm = prenorm;
+        classifier.normalize_embedding = language.normalize_embedding = !prenorm;
+        language.affine_final_norm = !affine;
+        both(std::string(row.name));
+      }
+  for (const auto& row : EnumNames<EmaKind>::names)
+    for (const int64_t dimension : {0, 1, 3})
+      for (const bool skip : {false, true}) {
+        for (BlockOptions* block : {&classifier.block, &language.block})
+          block->ema.kind = row.value, block->ema.dimension = dimension, block->ema.skip = skip;
+        both(std::string(row.name));
+      }
+  classifier.block.hidden = language.block.hidden = 0;
+  both("no feed-forward");
+  classifier.input = InputKind::series;
+  for (const int64_t channels : {1, 3}) {
+    classifier.channels = channels;
+    both("channels");
+  }
+  language.tie_output = false;
+  language.embedding_width = 6;
+  both("untied");
+  language.tie_output = true;
+  language.embedding_width = 0;
+  language.cutoffs = {20, 60};
+  language.band_factor = 2;
+  for (const bool tied : {false, true}) {
+    language.tie_projections = tied;
+    both("adaptive");
+    expect_described(*baseline_of({language}, "transformer"), "adaptive, transformer");
+  }
+}
+
+TEST(Cost, MultiplyAddsAreThoseOfTheProducts) {
+  TransformerOptions options;
+  options.layers = 3;
+  options.width = 8;
+  options.hidden = 20;
+  EXPECT_EQ(options.multiply_adds(50), 3 * (4 * 8 * 8 + 2 * 8 * 20 + 2 * 50 * 8));
+  const ModelOptions mega = load_preset("lra-text-chunk").model;
+  EXPECT_EQ(mega.kind().multiply_adds(4096), mega.kind().multiply_adds(8192)) << "chunks cost the same at any length";
+}
+
+TEST(Cost, MemoryIsNearWhatIsMeasured) {
+  ASSERT_TRUE(kCounts);
+  TransformerOptions paper;
+  TransformerOptions narrow;
+  narrow.layers = 2;
+  narrow.width = 64;
+  narrow.hidden = 64;
+  TransformerOptions thin = narrow;
+  thin.hidden = 8;
+  TransformerOptions wide = narrow;
+  wide.hidden = 1024;
+  TransformerOptions pair = narrow;
+  pair.documents = 2;
+  struct Case {
+    const char* name;
+    ModelOptions options;
+    int64_t length, batch;
+  };
+  for (const Case& c :
+       {Case{"paper", {paper}, 500, 2}, Case{"paper, longer", {paper}, 1000, 2},
+        Case{"narrow", {narrow}, 1000, 4}, Case{"thin", {thin}, 1000, 4}, Case{"wide", {wide}, 1000, 4},
+        Case{"pair", {pair}, 1000, 4}, Case{"Mega", load_preset("lra-text-chunk").model, 1000, 4},
+        Case{"Mega, pair", load_preset("lra-retrieval-chunk").model, 1000, 2}}) {
+    const double estimate = c.options.kind().activation_bytes(c.length, c.batch);
+    const double truth = measured(c.options, c.length, c.batch);
+    EXPECT_NEAR(estimate / truth, 1.0, 0.3) << c.name << ": " << estimate << " estimated, " << truth;
+  }
+}
+
+}  // namespace
+}  // namespace mega::baselines
