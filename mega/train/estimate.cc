@@ -126,7 +126,7 @@ double measure_update(Task& task, const TrainOptions& options) {
     }
   }
   for (auto& [buffer, before] : buffers) buffer.copy_(before);
-  for (const torch::Tensor& parameter : task.model().parameters()) parameter.mutable_grad() = {};
+  for (const torch::Tensor& parameter : task.model().parameters()) parameter.mutable_grad() = torch::Tensor();
   task.restart();
   return total / count * static_cast<double>(options.accumulation);
 }
