@@ -37,11 +37,10 @@ void check_fields(const TransformerOptions& options) {
 void check_bands(const TokenOptions& options, int64_t width) {
   int64_t begin = 0;
   for (const int64_t cutoff : options.cutoffs) {
-    require(cutoff > begin &&
-                    cutoff<options.vocabulary, "cutoffs: expected growing numbers below the vocabulary of ",
-                           options.vocabulary, ", got ", cutoff, begin> 0
-                ? " after " + std::to_string(begin)
-                : "");
+    const bool grows = begin < cutoff && cutoff < options.vocabulary;
+    const std::string after = begin == 0 ? "" : " after " + std::to_string(begin);
+    require(grows, "cutoffs: expected growing numbers below the vocabulary of ", options.vocabulary, ", got ",
+            cutoff, after);
     begin = cutoff;
     width /= options.band_factor;
   }
