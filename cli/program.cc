@@ -39,8 +39,9 @@ void check_recipes(const CLI::App& command) {
   Recipe recipe;
   bool known = false;
   for (const char* option : {"recipe", "model", "--preset"}) {
-    // A model may be a folder of any name, except where a preset would do.
-    if (option == std::string_view("model") && command.get_option_no_throw("--set") == nullptr) continue;
+    // A model may be a folder of any name; only `mega inspect`, which can change options, takes a preset too.
+    const bool either = command.get_name() == "inspect" && command.get_option_no_throw("--set") != nullptr;
+    if (option == std::string_view("model") && !either) continue;
     for (const std::string& word : given_words(command, option)) {
       if (!is_known_recipe(word)) continue;
       recipe = load_recipe(word);

@@ -25,7 +25,7 @@ wrong() {
   shift
   document '```sh' "$@" '```'
   finds "$text" "${check[@]}"
-  finds docs/page.md:8: "${check[@]}"
+  says docs/page.md:8:
 }
 wrong '--wrong' 'mega eval runs/text-small --wrong'
 wrong '--wrong' 'mega train text-small \' '  --wrong'
