@@ -11,6 +11,10 @@ mega_packages=(
   sentencepiece
 )
 
+# What ./check uses besides.
+# shellcheck disable=SC2034  # used there
+check_packages=(clang-format)
+
 if [ -t 1 ]; then
   bold=$'\e[1m' red=$'\e[31m' yellow=$'\e[33m' plain=$'\e[0m'
 else
@@ -105,7 +109,9 @@ check_blas() {
   done
 }
 
+# setup [PACKAGE...]: what the build and the tests use, and these.
 setup() {
+  local packages=("${mega_packages[@]}" "$@")
   if ! have apt-get || ! have dpkg-query; then
     note "this is not Debian or Ubuntu, so nothing is installed. CMake has to find: libtorch, oneDNN (libdnnl),
   Highway, zlib, liblzma, zstd, libsndfile, libsamplerate, libpng, libjpeg, CLI11, nlohmann/json, toml++, GoogleTest,
@@ -113,8 +119,8 @@ setup() {
     return
   fi
   # ccache shortens the second build, but nobody should need root for that alone.
-  if [ -n "$(missing_packages "${mega_packages[@]}")" ]; then
-    install_packages "${mega_packages[@]}" ccache
+  if [ -n "$(missing_packages "${packages[@]}")" ]; then
+    install_packages "${packages[@]}" ccache
   fi
   check_blas
 }

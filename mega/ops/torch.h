@@ -1,4 +1,4 @@
-// All of libtorch, once: the precompiled header of every room from `ops` down, and the one place that knows
+// All of libtorch, once: the precompiled header of every layer from `ops` down, and the one place that knows
 // how libtorch 1.13 and 2.x differ.
 #pragma once
 
