@@ -9,9 +9,9 @@
 #include "bench/train_loop.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
+#include "mega/config/cost.h"
 #include "mega/config/presets.h"
 #include "mega/models/classifier.h"
-#include "mega/config/cost.h"
 #include "mega/nn/mega_block.h"
 #include "mega/ops/attention.h"
 #include "mega/ops/form.h"
@@ -31,13 +31,14 @@ struct Shape {
 ops::Form parse_form(const std::string& form) {
   if (form == "fused") return ops::Form::fused;
   if (form == "reference") return ops::Form::reference;
-  fail("a form is fused or reference, not ", in_quotes(form));
+  fail("the form must be fused or reference, not ", in_quotes(form));
 }
 
 EncoderClassifierOptions preset_options(const Settings& settings) {
   const Recipe recipe = load_recipe(settings.preset);
   const auto* mega = dynamic_cast<const EncoderClassifierOptions*>(&recipe.model.kind());
-  require(mega != nullptr, "bench works on presets of classifiers, ", in_quotes(settings.preset), " is none");
+  require(mega != nullptr, "this benchmark needs a preset of a classifier; ", in_quotes(settings.preset),
+          " is not one");
   EncoderClassifierOptions options = *mega;
   if (settings.chunk != 0) options.block.chunk = settings.chunk;
   return options;
@@ -47,7 +48,7 @@ std::string shape_name(const Shape& shape) {
   return "B " + std::to_string(shape.batch) + ", L " + std::to_string(shape.length);
 }
 
-// Runs f forward, and backward through a sum if `backward`.
+// Runs f forward, and backward from its sum if `backward`.
 std::function<void()> runner(const std::string& form, bool backward, std::vector<Tensor> leaves,
                              std::function<Tensor()> f) {
   return [form = parse_form(form), backward, leaves, f]() mutable {
@@ -169,8 +170,8 @@ Settings with_defaults(Settings settings) {
       require(length > 0, "a length must be above 0, not ", length);
     return settings;
   }
-  fail("there is no benchmark ", in_quotes(settings.table),
-       "; there are ema, attention, layer, step, train and lm");
+  fail("unknown benchmark ", in_quotes(settings.table),
+       "; available are ema, attention, layer, step, train and lm");
 }
 
 std::vector<Candidate> make_candidates(const Settings& settings) {
@@ -197,12 +198,12 @@ std::vector<Candidate> make_candidates(const Settings& settings) {
   return candidates;
 }
 
-// The FFT's kernel is (channels, N, L) floats: beyond this the reference form would only show that it does
-// not fit.
+// The FFT's kernel has (channels, N, L) floats; above this many bytes the reference form does not fit in
+// memory.
 constexpr double kLargestReference = 4e9;
 
 bool reference_fits(const Settings& settings, int64_t length) {
-  if (settings.table == "lm") return true;  // fused alone
+  if (settings.table == "lm") return true;  // fused form only
   const BlockOptions block = preset_options(settings).block;
   const double kernel = 4.0 * 0.5 * ema_multiply_adds(block) * static_cast<double>(length);
   return kernel < kLargestReference;
@@ -225,7 +226,7 @@ std::vector<Row> run_table(const Settings& asked) {
     if (!reference_fits(settings, length)) {
       std::erase(one.forms, "reference");
       std::fprintf(stderr,
-                   "reference form left out at length %lld: its EMA kernel alone would take over 4 GB\n",
+                   "reference form skipped at length %lld: its EMA kernel alone would take over 4 GB\n",
                    static_cast<long long>(length));
     }
     auto candidates = make_candidates(one);
@@ -249,7 +250,7 @@ std::vector<Row> run_table(const Settings& asked) {
 
 double run_memory(const Settings& asked, size_t index) {
   const Settings settings = with_defaults(asked);
-  // A tiny run first, so that libraries and thread pools are there before the measurement.
+  // A tiny run first, so that libraries and thread pools are initialised before the measurement.
   Settings tiny = settings;
   tiny.lengths = {16};
   tiny.batch = 1;

@@ -19,13 +19,13 @@ struct Settings {
   int threads = 0;
 };
 
-// All rows of a table, measured; memory by one child process a row.
+// Measures all rows of a table; peak memory of each row in a child process of its own.
 std::vector<Row> run_table(const Settings& settings);
 
-// What such a child does: the peak growth of row `index`, in MB.
+// What the child process runs: returns the growth of peak memory of row `index`, in MB.
 double run_memory(const Settings& settings, size_t index);
 
-// Rows for a person (markdown), and for a program.
+// Rows as a markdown table, or as JSON.
 std::string to_markdown(const std::vector<Row>& rows);
 std::string to_json(const std::vector<Row>& rows);
 

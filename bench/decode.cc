@@ -37,7 +37,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// A buffer that no cache holds, read by all threads.
+// A buffer larger than any cache, read by all threads.
 class Memory {
  public:
   explicit Memory(infer::ThreadPool& pool) : pool_(pool), words_(kBytes / sizeof(uint64_t), 1) {}
@@ -51,7 +51,7 @@ class Memory {
     });
     uint64_t total = 0;
     for (const uint64_t sum : sums) total += sum;
-    require(total == words_.size(), "the memory does not give what was written");
+    require(total == words_.size(), "the sum of the memory buffer is wrong");
     return static_cast<double>(kBytes) / seconds;
   }
 
@@ -87,7 +87,7 @@ std::vector<int32_t> tokens(int64_t count, int64_t vocabulary) {
   return result;
 }
 
-// Token by token, as generation does.
+// Token by token, as in generation.
 void decode(std::span<Session* const> sessions, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     std::vector<int32_t> next;
@@ -100,15 +100,15 @@ void decode(std::span<Session* const> sessions, int64_t count) {
   }
 }
 
-// Decoding from a place in a text on, again and again; a slice of it at a time, so that all cases share the
-// good and the bad moments of a noisy machine.
+// Decodes repeatedly from a fixed position, a slice at a time, so that all cases are exposed to the same
+// noise of the machine.
 struct Case {
   DecodeRow row;
   std::shared_ptr<const Session> start;
-  int64_t count = 0;  // tokens of each session before it begins again
+  int64_t count = 0;  // tokens per session before it restarts
   std::vector<Session> sessions;
   int64_t done = 0;
-  double seconds = 0.0, tokens = 0.0;  // of this round
+  double seconds = 0.0, tokens = 0.0;  // of the current round
   std::vector<double> rounds;          // seconds per token
 
   void slice(int64_t most) {
@@ -190,7 +190,8 @@ class Bench {
  private:
   using Model = std::shared_ptr<const infer::LanguageModel>;
 
-  // What one token reads of the file: all of it but the embeddings, of which it takes a row.
+  // Bytes of the file that one token reads: all tensors, except that it reads only a row of untied
+  // embeddings.
   double weight_bytes(const std::filesystem::path& path) const {
     double bytes = 0.0;
     const ModelFile file = ModelFile::open(path);
@@ -200,7 +201,7 @@ class Bench {
     return bytes;
   }
 
-  // Bytes of keys, values and averages that a token at this place of its chunk reads.
+  // Bytes of keys, values and averages that a token at this position of its chunk reads.
   double state_bytes(double place, CacheType cache) const {
     const BlockOptions& block = options_.block;
     const double element = cache == CacheType::bf16 ? 2.0 : 4.0;
@@ -227,7 +228,7 @@ class Bench {
     return result;
   }
 
-  // From `first` on, `count` tokens of each session.
+  // Adds a case: `count` tokens per session, starting at position `first`.
   void add(const std::string& name, const std::string& positions, const Model& model, CacheType cache,
            int64_t first, int64_t count, int64_t batch = 1) {
     Session start(model, pool_, cache);

@@ -1,5 +1,5 @@
-// `mega bench decode`: the engine, token by token and in long pieces, beside what the memory and the BLAS of
-// this machine give in the same run.
+// `mega bench decode`: the engine, token by token and with long prompts, compared with the memory bandwidth
+// and the sgemm rate of this machine in the same run.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct DecodeSettings {
   std::string preset = "enwik8";
   int threads = 0;       // 0: all cores
   int repeats = 3;       // rounds, of which the median counts
-  int64_t far = 100000;  // also a chunk that holds this position, which is read up to first; 0: none
+  int64_t far = 100000;  // also measure a chunk that contains this position, after reading up to it; 0: none
 };
 
 struct DecodeRow {
@@ -21,13 +21,13 @@ struct DecodeRow {
   int64_t batch = 1;
   double seconds_per_token = 0.0;
   double bytes_per_token =
-      0.0;  // weights, keys, values and averages that one token reads; 0: not bound by that
-  double share_of_bandwidth = 0.0;  // of the memory, as it is read in the same rounds
+      0.0;  // weights, keys, values and averages that one token reads; 0: not memory-bound
+  double share_of_bandwidth = 0.0;  // of the memory bandwidth measured in the same rounds
   double share_of_sgemm = 0.0;      // of whole prompts only
 };
 
 struct DecodeTable {
-  double bandwidth = 0.0;  // bytes per second that all threads read together
+  double bandwidth = 0.0;  // bytes per second read by all threads together
   double sgemm = 0.0;      // floating-point operations per second
   std::vector<DecodeRow> rows;
 
@@ -35,7 +35,7 @@ struct DecodeTable {
   std::string json() const;
 };
 
-// Weights are random: what they are does not matter to the time.
+// Uses random weights, which do not affect the timing.
 DecodeTable run_decode(const DecodeSettings& settings);
 
 }  // namespace mega::bench

@@ -36,12 +36,12 @@ std::function<void()> scorer(const ModelOptions& options, const Tensor& tokens, 
   };
 }
 
-// Segments of whole chunks that carry their state on.
+// Segments of whole chunks with a carried state.
 Candidate mega_score(const Settings& settings, int64_t length) {
   Recipe recipe = load_recipe(settings.preset);
   auto* mega = std::get_if<LanguageModelOptions>(&recipe.model.model);
-  require(mega != nullptr, "this benchmark works on presets of language models, ", in_quotes(settings.preset),
-          " is none");
+  require(mega != nullptr, "this benchmark needs a preset of a language model; ", in_quotes(settings.preset),
+          " is not one");
   if (settings.chunk != 0) mega->block.chunk = settings.chunk;
   Candidate candidate{
       "score " + settings.preset + ", chunk " + std::to_string(mega->block.chunk) + ", B " +
@@ -52,7 +52,7 @@ Candidate mega_score(const Settings& settings, int64_t length) {
   return candidate;
 }
 
-// A window of which only the last tokens are new; no longer than what Mega reads at once.
+// A sliding window of which only the last `stride` tokens are scored, no longer than Mega's segments.
 Candidate transformer_score(const Settings& settings, int64_t length) {
   Recipe recipe = load_recipe(settings.preset);
   change(recipe, "model.kind=transformer");
@@ -64,12 +64,11 @@ Candidate transformer_score(const Settings& settings, int64_t length) {
                       "fused",
                       scorer(recipe.model, random_tokens(recipe.model, 1, peer.window), peer.stride, false)};
   candidate.tokens = static_cast<double>(peer.stride);
-  candidate.flops =
-      2.0 * recipe.model.kind().multiply_adds(peer.window) * static_cast<double>(peer.window);
+  candidate.flops = 2.0 * recipe.model.kind().multiply_adds(peer.window) * static_cast<double>(peer.window);
   return candidate;
 }
 
-// Forward, backward and AdamW on blocks of the greatest length, or of this one.
+// Forward, backward and AdamW on blocks of the maximum length, or of `longest` if that is shorter.
 Candidate training_step(int64_t longest) {
   const Recipe recipe = load_preset(kSmall);
   const auto& options = std::get<LanguageModelOptions>(recipe.model.model);

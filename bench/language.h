@@ -1,5 +1,5 @@
-// `mega bench lm`: scoring a text with a language model and with the Transformer of its size, and training a
-// small one.
+// `mega bench lm`: scores a text with a language model and with a Transformer of equal size, and trains a
+// small model.
 #pragma once
 
 #include <vector>

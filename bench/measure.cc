@@ -27,7 +27,7 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-// A line of /proc/self/status in MB, e.g. "VmRSS:" or "VmHWM:".
+// A field of /proc/self/status in MB, e.g. "VmRSS:" or "VmHWM:".
 double status_mb(const std::string& key) {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -81,7 +81,7 @@ Candidate sgemm() {
 double resident_mb() { return status_mb("VmRSS:"); }
 
 double peak_growth_mb(const std::function<void()>& run) {
-  std::ofstream("/proc/self/clear_refs") << "5";  // forgets the peak so far
+  std::ofstream("/proc/self/clear_refs") << "5";  // resets the peak (VmHWM)
   const double before = resident_mb();
   run();
   return std::max(0.0, status_mb("VmHWM:") - before);
@@ -89,9 +89,9 @@ double peak_growth_mb(const std::function<void()>& run) {
 
 double child_peak_growth_mb(const std::vector<std::string>& arguments) {
   int pipe_ends[2];
-  require(pipe(pipe_ends) == 0, "no pipe to a child process");
+  require(pipe(pipe_ends) == 0, "cannot create a pipe to a child process");
   const pid_t child = fork();
-  require(child >= 0, "no child process");
+  require(child >= 0, "cannot start a child process");
   if (child == 0) {
     dup2(pipe_ends[1], STDOUT_FILENO);
     std::vector<char*> argv = {const_cast<char*>("mega")};

@@ -1,5 +1,5 @@
-// Measuring side by side: every row is timed in turn, round after round, so that a noisy machine is noisy for
-// all.
+// Side-by-side measurements: all rows are timed alternately, round after round, so that noise of the machine
+// affects all of them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace mega::bench {
 
-// What is measured: a name and a form ("fused", "reference", "sgemm"), and the work one run does.
+// What is measured: a name, a form ("fused", "reference", "sgemm"), and the work of one run.
 struct Candidate {
   std::string name;
   std::string form;
@@ -21,25 +21,25 @@ struct Candidate {
 
 struct Row {
   std::string name, form;
-  double median_s = 0.0, spread = 0.0;  // spread: half the range of the middle half, relative
+  double median_s = 0.0, spread = 0.0;  // spread: half the interquartile range, relative to the median
   double tokens_per_s = 0.0, share_of_sgemm = 0.0, flops = 0.0, channels = 0.0;
   double peak_growth_mb = -1.0;  // < 0: not measured
 };
 
-// Medians over rounds, after one round that is not counted. The share is that of the row whose form is sgemm.
+// Medians over rounds, after one warm-up round. Shares are relative to the row whose form is sgemm.
 std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats);
 
-// The yardstick: 1024^3 float32 products by the BLAS that libtorch uses.
+// The reference rate: 1024^3 float32 products with libtorch's BLAS.
 Candidate sgemm();
 
-// Resident size of this process now, in MB.
+// Current resident size of this process, in MB.
 double resident_mb();
 
-// Highest resident size while `run` runs minus resident size before, in MB. For a process that does nothing
-// else.
+// Peak resident size while `run` runs minus the resident size before it, in MB. For a process that does
+// nothing else.
 double peak_growth_mb(const std::function<void()>& run);
 
-// The same for another run of this program with these arguments, which prints the number.
+// The same in a child process: runs this program with these arguments and reads the number that it prints.
 double child_peak_growth_mb(const std::vector<std::string>& arguments);
 
 }  // namespace mega::bench

@@ -20,8 +20,8 @@ ModelOptions chunked_language_model(const std::string& preset) {
   const ModelOptions options = load_recipe(preset).model;
   const auto* language = std::get_if<LanguageModelOptions>(&options.model);
   require(language != nullptr && language->block.chunk > 0,
-          "this benchmark works on presets of language models that attend in chunks, ", in_quotes(preset),
-          " is none");
+          "this benchmark needs a preset of a language model with chunked attention; ", in_quotes(preset),
+          " is not one");
   return options;
 }
 

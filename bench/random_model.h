@@ -1,4 +1,4 @@
-// A language model as the engine opens it, with random weights: what they are does not matter to the time.
+// A language model with random weights, opened by the engine; the weights do not affect the timing.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@ namespace mega::bench {
 
 void write_random_model(const std::filesystem::path& path, const ModelOptions& options);
 
-// The options of a preset or .toml file. Error where it is no Mega language model that attends in chunks.
+// The options of a preset or .toml file; an Error unless it is a Mega language model with chunked attention.
 ModelOptions chunked_language_model(const std::string& preset);
 
 }  // namespace mega::bench

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The table of docs/results.md: Mega and the Transformer of as many parameters, side by side on one core each, for the
-# same time. Runs that are finished are not repeated; interrupted ones go on.
+# The table of docs/results.md: Mega and a Transformer of equal size, side by side, each on one core for the same time.
+# Finished runs are not repeated; interrupted ones resume.
 #
 #   bench/results.sh [--time 10m] [--out runs/results] [--data FOLDER] [TASK...]
 #
-# FOLDER holds what the tasks read: imdb/, mnist/, fsdd/recordings/, enwik8.txt, wikitext-2/ (see docs/results.md);
-# ListOps and Pathfinder are made. A task whose data is not there is left out.
+# FOLDER holds the data of the tasks: imdb/, mnist/, fsdd/recordings/, enwik8.txt, wikitext-2/ (see docs/results.md);
+# ListOps and Pathfinder are generated. Tasks without data are skipped.
 set -euo pipefail
 
 time=10m out=runs/results data=data mega=build/mega tasks=()
@@ -33,12 +33,13 @@ if [ -n "${MEGA_PARSE_ONLY:-}" ]; then exit; fi
 mkdir -p "$out"
 export OMP_WAIT_POLICY=passive
 
-# pair TASK PRESET DATA [OPTION...]: both models at once, each on a core of its own; MODEL in an option is its name.
+# pair TASK PRESET DATA [OPTION...]: trains both models at once, each on its own core; MODEL in an option is replaced
+# by the model's name.
 pair() {
   local task=$1 preset=$2 path=$3 model options=()
   shift 3
   if [ ! -e "$path" ]; then
-    echo "$task: no $path, left out" >&2
+    echo "$task: $path not found, skipped" >&2
     return
   fi
   for model in mega transformer; do
@@ -71,7 +72,7 @@ for task in "${tasks[@]}"; do
       ;;
     listops-long)
       make_once "$out/data/listops-long" listops
-      # Longer expressions by the models that learnt short ones.
+      # Fine-tunes the models of listops-short on longer expressions.
       pair $task listops-small "$out/data/listops-long" --set "train.init=$out/listops-short-MODEL/model.safetensors" \
         --set input.max_length=2002 --set train.batch=8 --set train.learning_rate=2e-3 \
         --set data.evaluation_limit=1000
@@ -89,7 +90,7 @@ for task in "${tasks[@]}"; do
     enwik8) pair $task bytes-small "$data/enwik8.txt" ;;
     wikitext2) pair $task words-small "$data/wikitext-2" ;;
     *)
-      echo "no task $task" >&2
+      echo "unknown task: $task" >&2
       exit 2
       ;;
   esac

@@ -31,7 +31,7 @@ StreamResult run_stream(const StreamSettings& settings) {
   result.part = settings.tokens / 100;
   const int64_t chunk = language.block.chunk, first_end = chunk + result.part;
   require(result.part >= 1 && first_end <= settings.tokens - result.part, "a stream of ", settings.tokens,
-          " tokens is too short to compare its beginning and its end: one chunk has ", chunk);
+          " tokens is too short to compare its beginning with its end: one chunk has ", chunk);
   Progress progress("streaming", settings.tokens, "tokens");
   using Clock = std::chrono::steady_clock;
   Clock::time_point start;

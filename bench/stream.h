@@ -1,5 +1,5 @@
-// `mega bench stream`: a very long text, token by token: does a token cost the same at the end as at the
-// beginning, and does memory stay what it was?
+// `mega bench stream`: a very long text, token by token. Compares time per token and memory at the end with
+// those near the beginning.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace mega::bench {
 struct StreamSettings {
   std::string preset = "bytes-small";
   int64_t tokens = 1000000;
-  int threads = 1;  // a small model's token is too little work to share
+  int threads = 1;  // a token of a small model is too little work to share
 };
 
 struct StreamResult {
   int64_t tokens = 0, part = 0;                    // of which the first and the last so many are compared
-  double first_seconds = 0.0, last_seconds = 0.0;  // per token; the first after one chunk
+  double first_seconds = 0.0, last_seconds = 0.0;  // per token; `first` is measured after one chunk
   int64_t state_bytes = 0;                         // the most the session held
   double early_mb = 0.0, late_mb = 0.0;  // resident memory of the process after one chunk and at the end
 

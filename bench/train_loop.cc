@@ -26,7 +26,7 @@ double uniform(uint64_t index) {
   return static_cast<double>(stream_seed(1, "lengths", index) >> 11) * 0x1.0p-53;
 }
 
-// Log-normal: half of the texts are shorter than 980 bytes, a twelfth longer than 4,000.
+// Log-normal: half of the texts are shorter than 980 bytes, one in twelve is longer than 4,000.
 int64_t draw_length(uint64_t index) {
   const double normal =
       std::sqrt(-2.0 * std::log(1.0 - uniform(2 * index))) * std::cos(2.0 * M_PI * uniform(2 * index + 1));
@@ -50,7 +50,7 @@ data::Dataset make_texts(int64_t count) {
   return dataset;
 }
 
-// What all runs share: the recipe, the data, and the batches of the first updates.
+// Shared by all runs: the recipe, the data, and the batches of the first updates.
 struct Setting {
   Recipe recipe;
   data::Dataset dataset;
@@ -65,7 +65,7 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
   recipe = load_recipe(settings.preset);
   auto* classifier = std::get_if<ClassifierOptions>(&recipe.model.model);
   require(classifier != nullptr && classifier->input == InputKind::tokens,
-          "bench train works on presets of classifiers of texts");
+          "bench train needs a preset of a text classifier");
   classifier->block.chunk = settings.chunk;
   recipe.train.batch = settings.batch;
   recipe.train.accumulation = 1;

@@ -1,4 +1,4 @@
-// `mega bench train`: the whole training loop against bare steps on the same batches.
+// `mega bench train`: the whole training loop compared with bare steps on the same batches.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace mega::bench {
 
-// Texts whose lengths are spread as film reviews' are, cut at the preset's limit. Tokens are counted without
+// Texts with the length distribution of film reviews, cut at the preset's limit. Token counts exclude
 // padding.
 std::vector<Candidate> train_loop_cases(const Settings& settings);
 

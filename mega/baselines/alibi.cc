@@ -10,7 +10,7 @@ std::vector<double> alibi_slopes(int64_t heads) {
   const double step = -8.0 / static_cast<double>(power);
   std::vector<double> slopes;
   for (int64_t h = 0; h < heads; ++h) {
-    // Exponents of the larger power of two lie halfway between those of the smaller.
+    // The exponents of the larger power of two lie halfway between those of the smaller.
     const double place = h < power ? static_cast<double>(h + 1) : static_cast<double>(h - power) + 0.5;
     slopes.push_back(std::exp2(step * place));
   }

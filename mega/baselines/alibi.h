@@ -1,4 +1,4 @@
-// Attention with linear biases (ALiBi, Press et al. 2022): each head has a penalty of its own for distance.
+// Attention with linear biases (ALiBi, Press et al. 2022): each head has its own distance penalty.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace mega::baselines {
 
-// 2^(-8 (h + 1) / heads) for a power of two; for other numbers of heads, those of the next smaller power,
-// then every other one of the next larger.
+// 2^(-8 (h + 1) / heads) if the number of heads is a power of two; otherwise the slopes of the next smaller
+// power, followed by every other slope of the next larger one.
 std::vector<double> alibi_slopes(int64_t heads);
 
-// slope * (key - query), a row for each head, for causal sequences of at most `length` positions.
+// slope * (key - query), one row per head, for causal sequences of at most `length` positions.
 ops::RelativeBias alibi_bias(int64_t heads, int64_t length, const torch::TensorOptions& options);
 
 }  // namespace mega::baselines

@@ -1,4 +1,4 @@
-// The Transformer language model that the paper compares with, its positions sinusoidal or ALiBi.
+// The paper's Transformer language model baseline, with sinusoidal positions or ALiBi.
 #pragma once
 
 #include "mega/config/transformer_options.h"
@@ -7,7 +7,7 @@
 
 namespace mega::baselines {
 
-// Causal prenorm layers and a final norm, under the names of fairseq's decoder.
+// Causal prenorm layers and a final norm, with the parameter names of fairseq's decoder.
 class LanguageTransformerImpl : public models::TokenModel {
  public:
   explicit LanguageTransformerImpl(const TransformerLanguageOptions& options);

@@ -14,7 +14,7 @@ std::shared_ptr<torch::nn::Module> build(const Module& module) {
   return module.ptr();
 }
 
-// The table: one row for each kind of model (mega/config/model_options.h) that can be built.
+// One entry for each kind of model (mega/config/model_options.h) that can be built.
 struct Build {
   using Model = std::shared_ptr<torch::nn::Module>;
   Model operator()(const ClassifierOptions& o) const { return build(models::Classifier(o)); }

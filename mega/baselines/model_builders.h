@@ -1,4 +1,4 @@
-// Any model from its options, Mega's or a baseline.
+// Builds any model, Mega or baseline, from its options.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ namespace mega::baselines {
 
 std::shared_ptr<torch::nn::Module> make_model(const ModelOptions& options);
 
-// Throws for kinds that have no sequence_options (mega/config/model_options.h).
+// Throws for kinds without sequence_options (mega/config/model_options.h).
 std::shared_ptr<models::SequenceModel> make_sequence_model(const ModelOptions& options);
 
-// Throws for kinds that have no token_options.
+// Throws for kinds without token_options.
 std::shared_ptr<models::TokenModel> make_token_model(const ModelOptions& options);
 
 }  // namespace mega::baselines

@@ -9,12 +9,12 @@ namespace {
 
 using torch::Tensor;
 
-// Tensors over positions, those of the state first.
+// Concatenates along positions, the state's tensor first.
 Tensor append(const Tensor& earlier, const Tensor& x) {
   return earlier.defined() ? torch::cat({earlier, x}, 1) : x;
 }
 
-// Undefined while nothing is padded.
+// Undefined if nothing is padded.
 Tensor append_padding(const nn::GatedAttentionState& state, const Tensor& mask, const Tensor& x) {
   if (!mask.defined() && !state.padding.defined()) return {};
   const auto or_none = [&](const Tensor& padding, int64_t positions) {
@@ -37,8 +37,8 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(int64_t width, int64_t heads, boo
 Tensor MultiHeadAttentionImpl::forward(const Tensor& x, const Tensor& mask, const ops::RelativeBias& bias,
                                        nn::GatedAttentionState* state) {
   const Tensor q = ops::linear(x, q_proj->weight, q_proj->bias);
-  // The keys' bias moves all scores of a query alike, which softmax does not see: left out, its gradient is
-  // the zero that it is by algebra, not what rounding makes of it.
+  // A bias of the keys shifts all scores of a query equally, which softmax ignores. It is omitted, so that
+  // its gradient is exactly zero instead of rounding noise.
   Tensor k = ops::linear(x, k_proj->weight, Tensor());
   Tensor v = ops::linear(x, v_proj->weight, v_proj->bias);
   Tensor padding = mask;
@@ -59,7 +59,7 @@ Tensor MultiHeadAttentionImpl::forward(const Tensor& x, const Tensor& mask, cons
 }
 
 void MultiHeadAttentionImpl::check_state(const nn::GatedAttentionState& state, int64_t batch) const {
-  require(causal_, "a state needs causal attention: what comes later must not matter");
+  require(causal_, "a state needs causal attention: later positions must not matter");
   const bool empty = state.position == 0 && !state.keys.defined() && !state.values.defined();
   const auto fits = [&](const Tensor& x) {
     return x.defined() && x.sizes() == torch::IntArrayRef({batch, state.position, width_}) &&

@@ -8,11 +8,11 @@ namespace {
 
 using torch::Tensor;
 
-// Positions are counted after the padding token's number, 1.
+// As in fairseq, positions start after the index of the padding token, 1.
 constexpr int64_t kFirstPosition = 2;
 
-// [sin | cos] of position * 10000^(-k / (D/2 - 1)), k = 0 .. D/2-1: (length, D), in double, because angles
-// grow with the length.
+// [sin | cos] of position * 10000^(-k / (D/2 - 1)), k = 0 .. D/2-1: (length, D), computed in double, as
+// angles grow with the length.
 Tensor make_table(int64_t length, int64_t width) {
   const int64_t half = width / 2;
   const Tensor k = torch::arange(half, torch::kFloat64);

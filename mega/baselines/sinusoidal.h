@@ -1,4 +1,4 @@
-// Absolute positions as sines and cosines (Vaswani et al. 2017), as the released Transformer has them.
+// Sinusoidal absolute positions (Vaswani et al. 2017), as in the released Transformer.
 #pragma once
 
 #include <mutex>
@@ -7,19 +7,20 @@
 
 namespace mega::baselines {
 
-// Any length: the table depends on no parameter, is kept, and grows by doubling.
+// For any length: the table does not depend on parameters, is cached, and grows by doubling.
 class SinusoidalPositions {
  public:
-  // An even width of at least 4.
+  // `width` must be even and at least 4.
   explicit SinusoidalPositions(int64_t width) : width_(width) {}
 
-  // (length, D): what is added to tokens `first`, first + 1, ... of a sequence, in the type of the options.
+  // (length, D): the positions added to tokens `first`, first + 1, ... of a sequence, in the dtype of
+  // `options`.
   torch::Tensor rows(int64_t first, int64_t length, const torch::TensorOptions& options);
 
  private:
   int64_t width_;
   torch::Tensor table_;
-  std::mutex mutex_;  // of table_
+  std::mutex mutex_;  // protects table_
 };
 
 }  // namespace mega::baselines

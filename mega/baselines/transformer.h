@@ -1,4 +1,4 @@
-// The Transformer that the paper compares with on sequence classification.
+// The paper's Transformer baseline for sequence classification.
 #pragma once
 
 #include "mega/config/transformer_options.h"
@@ -7,9 +7,9 @@
 
 namespace mega::baselines {
 
-// Of one document, or of two that go through the same encoder. The released encoder: tokens scaled by
-// sqrt(D), plus positions, a layer norm, postnorm layers, no final norm. It reads tokens only; real numbers
-// are here embedded as in Mega's encoder, unscaled, plus positions.
+// Classifies one document, or two that share the encoder. The released encoder: tokens scaled by sqrt(D),
+// plus positions, a layer norm, postnorm layers, no final norm. The released one reads tokens only; here real
+// numbers are embedded as in Mega's encoder, unscaled, plus positions.
 class TransformerImpl : public models::SequenceModel {
  public:
   explicit TransformerImpl(const TransformerOptions& options);

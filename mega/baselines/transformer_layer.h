@@ -1,4 +1,4 @@
-// One layer of a Transformer, as the classifiers and the language models have it.
+// One Transformer layer, shared by classifiers and language models.
 #pragma once
 
 #include "mega/baselines/multi_head_attention.h"
@@ -25,16 +25,16 @@ struct TransformerLayerOptions {
   Activation activation;
   double dropout, attention_dropout, activation_dropout;
   bool causal = false;
-  bool prenorm = false;  // the norm is of a sublayer's input, not of its output's sum with it
+  bool prenorm = false;  // normalise the input of each sublayer instead of the residual sum after it
 };
 
-// Attention, then feed-forward, each added to its input, each with a layer norm.
+// Attention, then feed-forward, each with a residual connection and a layer norm.
 class TransformerLayerImpl : public torch::nn::Module {
  public:
   explicit TransformerLayerImpl(const TransformerLayerOptions& options);
 
-  // x (B, L, D), mask (B, L) bool with true = padding, or undefined -> (B, L, D); bias and state are the
-  // attention's.
+  // x (B, L, D), mask (B, L) bool with true = padding, or undefined -> (B, L, D); bias and state are passed
+  // to the attention.
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask, const ops::RelativeBias& bias = {},
                         nn::BlockState* state = nullptr);
 
@@ -48,10 +48,10 @@ TORCH_MODULE(TransformerLayer);
 
 torch::nn::LayerNorm layer_norm(int64_t width);
 
-// As BERT: weights of linear layers are normal with this deviation, biases zero.
+// As in BERT: weights of linear layers are normal with this standard deviation, biases zero.
 inline constexpr double kInitialDeviation = 0.02;
 
-// Gives initial values to all linear layers and layer norms inside a module.
+// Initialises all linear layers and layer norms inside a module.
 void reset_layers(torch::nn::Module& module);
 
 }  // namespace mega::baselines

@@ -25,7 +25,7 @@ void TransformerStack::reset_parameters() { reset_layers(*list_); }
 
 Tensor TransformerStack::forward(Tensor x, const Tensor& mask, nn::State* state, const nn::Source& source) {
   require(!source.encoded.defined(), "this Transformer has no cross-attention");
-  // Counted, not believed: a table of positions is as long.
+  // Taken from the keys rather than state.position, because a table of positions of this length is built.
   const Tensor keys = state == nullptr ? Tensor() : state->blocks[0].attention.keys;
   const int64_t position = keys.defined() ? keys.size(1) : 0;
   ops::RelativeBias bias;

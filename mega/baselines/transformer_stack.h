@@ -1,4 +1,4 @@
-// The layers of a Transformer, with what it does to embeddings before the first and to features after the last.
+// The layers of a Transformer, including positions, embedding norm and final norm.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ struct TransformerStackOptions {
   bool final_norm = false;
 };
 
-// A state holds the keys and values of everything read so far; positions count padding too.
+// A state holds the keys and values of all tokens so far; padding also counts as positions.
 class TransformerStack : public nn::Stack {
  public:
   TransformerStack(const TransformerStackOptions& options, torch::nn::Module& holder);
@@ -27,7 +27,7 @@ class TransformerStack : public nn::Stack {
   torch::Tensor forward(torch::Tensor x, const torch::Tensor& mask, nn::State* state = nullptr,
                         const nn::Source& source = {}) override;
 
-  // As BERT: weights are normal with deviation 0.02, biases zero.
+  // As in BERT: weights are normal with standard deviation 0.02, biases zero.
   void reset_parameters();
 
  private:

@@ -10,7 +10,7 @@ struct AdamStep {
   float rate;   // then p -= rate * m / (sqrt(v) + epsilon), bias correction included
   float beta1, beta2;
   float epsilon;
-  float scale;  // of the gradient, for clipping
+  float scale;  // multiplies the gradient (for clipping)
 };
 
 void adam(const AdamStep& step, const float* gradient, float* parameter, float* mean, float* square,

@@ -21,14 +21,14 @@
 namespace mega::kernels {
 namespace {
 
-// Tiles of scores: the packed keys and values of one tile and the scores fit the second-level cache.
+// Tile sizes: one tile of packed keys and values and its scores fit into the L2 cache.
 constexpr int64_t kQueryTile = 64;
 constexpr int64_t kKeyTile = 128;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// Hands out pieces of the caller's scratch, aligned for any vector.
+// Hands out parts of the caller's scratch buffer, aligned for any vector.
 class Scratch {
  public:
   explicit Scratch(float* data) : next_(data) {}
@@ -49,12 +49,12 @@ class Scratch {
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
-// What the tiles of one row of scores have in common.
+// The parameters of one row of scores within a tile.
 struct ScoreRow {
   float scale;
   const float* bias;    // at the first key of the tile, or null
-  const float* hidden;  // 0 for a key that can be seen, -inf for padding and beyond the last key
-  int64_t visible;      // keys of the tile that causality lets this query see
+  const float* hidden;  // 0 for a visible key, -inf for padding and beyond the last key
+  int64_t visible;      // keys of the tile that the causal mask lets this query see
 };
 
 HWY_INLINE ScoreRow RowOf(const AttentionBlock& block, int64_t query, int64_t first_key, int64_t keys,
@@ -66,7 +66,7 @@ HWY_INLINE ScoreRow RowOf(const AttentionBlock& block, int64_t query, int64_t fi
   return {scale, bias, hidden, visible};
 }
 
-// Scores of `lanes` keys from column c, -inf where a key must not be seen.
+// Scores of `lanes` keys starting at column c, -inf where a key is masked.
 HWY_INLINE Vector Score(Floats d, const ScoreRow& row, const float* products, int64_t c) {
   Vector s = hn::Load(d, products + c);
   s = row.bias == nullptr ? hn::Mul(s, hn::Set(d, row.scale))
@@ -93,8 +93,8 @@ HWY_INLINE void DropRow(const AttentionBlock& block, int64_t query, int64_t firs
     hn::Store(hn::Mul(hn::Load(d, weights + c), mask.Factor(d, first_key + c)), d, weights + c);
 }
 
-// Turns a row of products into exp(s - maximum) of an online softmax over the tiles seen so far; returns what
-// the earlier tiles' sums must be multiplied with.
+// Turns a row of products into exp(s - maximum), an online softmax over the tiles so far; returns the factor
+// by which the earlier tiles' sums must be rescaled.
 HWY_INLINE float SoftmaxRow(const ScoreRow& row, int64_t width, float* products, float& maximum, float& sum) {
   const Floats d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -183,8 +183,8 @@ void Forward(const AttentionBlock& block, int64_t begin, int64_t end, float* HWY
   }
 }
 
-// Row of weights and of score gradients from products q.k and dout.v. On return `products` holds the weights
-// (with dropout) and `dproducts` the gradient of q.k.
+// Computes a row of weights and score gradients from the products q.k and dout.v. On return `products` holds
+// the weights (with dropout) and `dproducts` the gradient of q.k.
 template <AttentionFunction kFunction>
 HWY_INLINE void BackwardRow(const AttentionBlock& block, const AttentionGradients& gradients,
                             const ScoreRow& row, int64_t query, int64_t first_key, int64_t width,
@@ -323,7 +323,7 @@ MEGA_EXPORT(ForwardDispatch);
 MEGA_EXPORT(BackwardDispatch);
 
 int64_t attention_scratch(int64_t queries, int64_t shared, int64_t values) {
-  // Panels are at most 64 columns wide; the backward pass needs the most.
+  // Panels are at most 64 columns wide; the backward pass needs more than the forward pass.
   const int64_t z = round_up(shared, 64), v = round_up(values, 64);
   const int64_t packed = kKeyTile * (2 * z + v) + kQueryTile * (z + v);
   return packed + 2 * kQueryTile * kKeyTile + kKeyTile + 2 * round_up(queries, 64) + 16 * 64;

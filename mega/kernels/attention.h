@@ -1,8 +1,7 @@
-// Attention of one block of queries to one block of keys (a chunk, or a whole sequence), forward and
-// backward.
+// Attention of one block of queries to one block of keys (a chunk or a whole sequence), forward and backward.
 //
-// The scores exist only as tiles in a caller's scratch buffer that stays in cache. Shapes: Q queries, K keys,
-// Z width of queries and keys, V width of values. Matrices are row-major with a stride between rows.
+// Scores exist only as tiles in the caller's scratch buffer, which stays in cache. Shapes: Q queries, K keys,
+// Z width of queries and keys, V width of values. Matrices are row-major with a row stride.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,9 @@
 
 namespace mega::kernels {
 
-// The score of query i for key j, where query i stands at position p = first_position + i:
+// The score of query i, at position p = first_position + i, for key j is
 //   s = scale * q_i . k_j + bias[j - p]        (scale / (p + 1) with scale_by_position)
-// and the weight f(s): softmax over the visible keys, relu(s)^2, or Laplace (equation 16 of the paper).
+// and its weight is f(s): softmax over the visible keys, relu(s)^2, or Laplace (equation 16 of the paper).
 struct AttentionBlock {
   int64_t queries = 0, keys = 0, shared = 0, values = 0;
   const float* q = nullptr;  // (Q, Z)
@@ -28,38 +27,38 @@ struct AttentionBlock {
   bool causal = false;  // query at p sees keys 0..p
   float scale = 1.0f;
   bool scale_by_position = false;
-  const float* bias = nullptr;  // bias[j - p]; kBiasSlack readable floats follow the last one. May be null.
-  const uint8_t* padding = nullptr;  // (K), nonzero = never seen. May be null.
-  Dropout dropout;                   // of the weights; row i of the block is row dropout_row + i
+  const float* bias = nullptr;       // bias[j - p], followed by kBiasSlack readable floats. May be null.
+  const uint8_t* padding = nullptr;  // (K), nonzero = masked out. May be null.
+  Dropout dropout;                   // on the weights; row i of the block uses dropout row dropout_row + i
   uint64_t dropout_row = 0;
 };
 
 inline constexpr int64_t kBiasSlack = 64;
 
-// Floats of scratch, aligned to 64 bytes, that either direction needs, whatever the size of the block.
+// Size in floats of the 64-byte-aligned scratch buffer, enough for either direction and any number of keys.
 int64_t attention_scratch(int64_t queries, int64_t shared, int64_t values);
 
-// out (Q, V) for queries [begin, end); normalizer (Q) gets log(sum(exp(s))) for softmax, +inf where a query
-// sees no key (its output is 0), and is left alone by the other functions.
+// Computes out (Q, V) for queries [begin, end). For softmax, normalizer (Q) receives log(sum(exp(s))), or
+// +inf where a query sees no key (its output is 0); the other functions do not touch it.
 void attention_forward(const AttentionBlock& block, int64_t begin, int64_t end, float* out,
                        int64_t out_stride, float* normalizer, float* scratch);
 
 struct AttentionGradients {
   const float* dout = nullptr;  // (Q, V)
   int64_t dout_stride = 0;
-  const float* out = nullptr;  // (Q, V), the forward's (softmax only)
+  const float* out = nullptr;  // (Q, V), from the forward pass (softmax only)
   int64_t out_stride = 0;
-  const float* normalizer = nullptr;  // (Q), the forward's (softmax only)
-  float* dq = nullptr;                // (Q, Z), added to
+  const float* normalizer = nullptr;  // (Q), from the forward pass (softmax only)
+  float* dq = nullptr;                // (Q, Z), accumulated into
   int64_t dq_stride = 0;
-  float* dk = nullptr;  // (K, Z), set; may be k, as dv may be v: a tile of them is read before it is written
+  float* dk = nullptr;  // (K, Z), overwritten; may alias k (and dv v): each tile is read before it is written
   int64_t dk_stride = 0;
-  float* dv = nullptr;  // (K, V), set
+  float* dv = nullptr;  // (K, V), overwritten
   int64_t dv_stride = 0;
-  float* dbias = nullptr;  // dbias[j - p], added to; slack as for the bias. May be null.
+  float* dbias = nullptr;  // dbias[j - p], accumulated into; slack as for bias. May be null.
 };
 
-// The gradients that flow through keys [begin, end).
+// Computes the gradients that flow through keys [begin, end).
 void attention_backward(const AttentionBlock& block, int64_t begin, int64_t end,
                         const AttentionGradients& gradients, float* scratch);
 

@@ -18,17 +18,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
-// Keys that share one pass over the query, or over the output. During it the next ones are fetched: what the
-// processor guesses by itself leaves up to half of the memory's bandwidth unused.
+// Keys processed per pass over the query or the output. The next group is prefetched meanwhile: hardware
+// prefetching alone leaves up to half of the memory bandwidth unused.
 constexpr int kGroup = 8;
 
 template <class Number>
 HWY_INLINE void Fetch(const Number* p) {
-  __builtin_prefetch(p, 0, 2);  // to be read, into the second-level cache
+  __builtin_prefetch(p, 0, 2);  // read access, into the L2 cache
 }
 
-// scores[i] = q . k_i of kKeys keys. Each sum has an order of its own, so a score does not depend on how many
-// keys there are.
+// scores[i] = q . k_i for kKeys keys. Each sum has its own accumulator, so a score does not depend on the
+// number of keys.
 template <int kKeys, class Number>
 HWY_INLINE void Products(const float* HWY_RESTRICT query, const Number* keys, const Number* next,
                          int64_t shared, float* HWY_RESTRICT scores) {
@@ -45,7 +45,7 @@ HWY_INLINE void Products(const float* HWY_RESTRICT query, const Number* keys, co
   for (int i = 0; i < kKeys; ++i) scores[i] = hn::GetLane(hn::SumOfLanes(d, sums[i]));
 }
 
-// out += sum_i weights[i] v_i over kKeys values, in their order.
+// out += sum_i weights[i] v_i over kKeys values, in order.
 template <int kKeys, class Number>
 HWY_INLINE void AddValues(const float* HWY_RESTRICT weights, const Number* values, const Number* next,
                           int64_t width, float* HWY_RESTRICT out) {
@@ -62,8 +62,8 @@ HWY_INLINE void AddValues(const float* HWY_RESTRICT weights, const Number* value
   });
 }
 
-// Calls body(kKeys, j, rows, next) for each group of kKeys rows from row j on: at `rows`, followed by those
-// at `next`.
+// Calls body(kKeys, j, rows, next) for each group of kKeys rows starting at row j; `rows` points to the
+// group, `next` to the group after it.
 template <class Number, class Body>
 HWY_INLINE void ForGroups(const Number* matrix, int64_t count, int64_t width, const Body& body) {
   int64_t j = 0;
@@ -74,7 +74,7 @@ HWY_INLINE void ForGroups(const Number* matrix, int64_t count, int64_t width, co
   for (; j < count; ++j) body(std::integral_constant<int, 1>(), j, matrix + j * width, matrix + j * width);
 }
 
-// Turns products into weights, in place; for softmax with their maximum and sum.
+// Turns products into weights in place; for softmax also sets their maximum and sum.
 template <AttentionFunction kFunction>
 HWY_INLINE void Weigh(const AttentionStep& step, int64_t count, float* scores, PartialAttention& partial) {
   const Floats d;
@@ -154,7 +154,7 @@ void MergePartials(AttentionFunction function, const PartialAttention* partials,
 
   float maximum = -std::numeric_limits<float>::infinity();
   for (int64_t p = 0; p < pages; ++p) maximum = std::max(maximum, partials[p].maximum);
-  // A page whose keys are all hidden has neither a maximum nor a sum.
+  // A page whose keys are all masked has no maximum and a sum of 0.
   const auto correction = [&](const PartialAttention& partial) {
     return partial.sum == 0.0f ? 0.0f : std::exp(partial.maximum - maximum);
   };

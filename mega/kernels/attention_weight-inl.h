@@ -1,5 +1,4 @@
-// From scores to the weights of attention, for one query and for blocks of them. Included once per
-// instruction set.
+// Attention weights from scores, for a single query or a block of queries. Included once per instruction set.
 #if defined(MEGA_KERNELS_ATTENTION_WEIGHT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MEGA_KERNELS_ATTENTION_WEIGHT_INL_H_
 #undef MEGA_KERNELS_ATTENTION_WEIGHT_INL_H_
@@ -20,12 +19,13 @@ HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Laplace attention (equation 16): 0.5 (1 + erf((s - mu) / (sigma sqrt 2))) with the released decimals.
+// Laplace attention (equation 16): 0.5 (1 + erf((s - mu) / (sigma sqrt 2))), with the constants rounded as in
+// the released implementation.
 constexpr float kLaplaceMean = 0.707107f;
 constexpr float kLaplaceInverse = static_cast<float>(1.0 / (0.282095 * 1.4142135623730951));
 constexpr float kLaplaceSlope = static_cast<float>(1.0 / (0.282095 * 2.5066282746310002));
 
-// The weight of a score and its derivative, for the functions that need no other score.
+// The weight of a score and its derivative, for functions that treat each score independently.
 template <AttentionFunction kFunction>
 HWY_INLINE ValueAndSlope Weight(Floats d, Vector s) {
   if constexpr (kFunction == AttentionFunction::relu2) {
@@ -40,8 +40,8 @@ HWY_INLINE ValueAndSlope Weight(Floats d, Vector s) {
   }
 }
 
-// Turns `width` scores, whole vectors of them, into exp(s - maximum) and returns their sum. Where no key is
-// seen, all scores and their maximum are -inf: the weights are 0.
+// Replaces `width` scores (a multiple of the vector length) with exp(s - maximum) and returns their sum. If
+// no key is visible, all scores and the maximum are -inf and the weights are 0.
 HWY_INLINE float ExpScores(float* scores, int64_t width, float maximum) {
   const Floats d;
   const Vector shift = hn::Set(d, maximum == -std::numeric_limits<float>::infinity() ? 0.0f : maximum);

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
-// Columns do not depend on each other, so the compiler makes vectors of these loops by itself.
+// Columns are independent, so the compiler vectorises these loops.
 void BatchMoments(ConstRows x, const double* shift, double* HWY_RESTRICT sums, double* HWY_RESTRICT squares,
                   int64_t begin, int64_t end, int64_t columns) {
   for (int64_t row = begin; row < end; ++row) {

@@ -1,5 +1,5 @@
-// A decaying state ends in denormal numbers, on which many CPUs are a hundred times slower: inside this scope
-// they count as zero.
+// A decaying state ends in denormal numbers, which are a hundred times slower on many CPUs. This scope treats
+// them as zero.
 #pragma once
 
 #if defined(__SSE2__)

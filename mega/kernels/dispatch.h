@@ -1,19 +1,19 @@
-// Calls of a kernel in the instruction set of this machine. Include it after Highway's headers.
+// Calls a kernel compiled for this machine's instruction set. Include after Highway's headers.
 //
 //   #if HWY_ONCE
 //   MEGA_EXPORT(ScaleRows);  // names N_AVX2::ScaleRows and its siblings
 //   void scale(float* x, int64_t n) { MEGA_DISPATCH(ScaleRows)(x, n); }
 //   #endif
 //
-// As HWY_EXPORT and HWY_DYNAMIC_DISPATCH, but without Highway's library, which Debian has as a shared one
-// only.
+// Like HWY_EXPORT and HWY_DYNAMIC_DISPATCH, but without Highway's library, which Debian ships only as a
+// shared one.
 #pragma once
 
 #include <cstddef>
 
 #include "mega/kernels/instruction_set.h"
 
-// In the order of InstructionSet; null where an instruction set was not compiled.
+// In the order of InstructionSet; null for instruction sets that were not compiled.
 #define MEGA_EXPORT(name)                                                           \
   static constexpr decltype(&HWY_STATIC_DISPATCH(name)) name##InstructionSets[] = { \
       &HWY_STATIC_DISPATCH(name), HWY_CHOOSE_SSE4(name), HWY_CHOOSE_AVX2(name), HWY_CHOOSE_AVX3(name)}

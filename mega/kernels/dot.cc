@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
-// Tokens of a tile: with kRowsOfTile rows of weights, 24 of 32 registers hold sums, or 12 of 16.
+// Tokens per tile: with kRowsOfTile weight rows, sums take 24 of 32 registers, or 12 of 16.
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 inline constexpr int kTileTokens = 6;
 #else
@@ -27,8 +27,8 @@ inline constexpr int kTileTokens = 3;
 using Integers = hn::ScalableTag<int32_t>;
 using IntegerVector = hn::Vec<Integers>;
 
-// How numbers of each type are multiplied and added up: a step takes Lanes() weights and inputs. kTileRows is
-// how the rows of a tile of several tokens lie.
+// How each type is multiplied and accumulated. A step takes Lanes() weights and inputs; kTileRows selects
+// which rows form a tile of several tokens.
 
 template <class T>  // float, or uint16_t for bf16
 struct FloatProducts {
@@ -52,7 +52,7 @@ struct FloatProducts {
   static HWY_INLINE Vector Total(Vector sum) { return sum; }
 };
 
-// Products of 16 bits, added in pairs. Some instruction sets have the pairs in two vectors.
+// Products of 16-bit operands, added in pairs. Some instruction sets return the pairs in two vectors.
 struct IntegerProducts {
   using Weight = int8_t;
   using Input = int8_t;
@@ -79,8 +79,8 @@ struct IntegerProducts {
 };
 
 #if HWY_TARGET == HWY_AVX3
-// AVX-512 VNNI multiplies unsigned by signed bytes and adds four products at once. With inputs made unsigned
-// by adding 128, a sum is too large by 128 times the sum of its weights.
+// AVX-512 VNNI multiplies unsigned by signed bytes and adds four products at once. Inputs are made unsigned
+// by adding 128, so a sum is too large by 128 times the sum of its weights.
 struct VnniProducts {
   using Weight = int8_t;
   using Input = int8_t;
@@ -98,7 +98,7 @@ struct VnniProducts {
   static HWY_INLINE ByteVector LoadWeight(const int8_t* p) { return hn::LoadU(Bytes(), p); }
   static HWY_INLINE IntegerVector Start() { return hn::Zero(Integers()); }
   static HWY_INLINE void Accumulate(ByteVector w, ByteVector x, IntegerVector& sum) {
-    // Not an intrinsic, which would have to be compiled for an instruction set of its own.
+    // Inline assembly, because the intrinsic would need a separately compiled instruction set.
     asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
   }
   static HWY_INLINE IntegerVector Total(IntegerVector sum) { return sum; }
@@ -111,7 +111,7 @@ HWY_INLINE void StoreSums(D d, V a, V b, V c, V e, hn::TFromD<D>* sums) {
   for (const V v : {a, b, c, e}) hn::StoreU(v, d, sums++);
 }
 #else
-// The sum of the blocks of four lanes.
+// Sums the blocks of four lanes.
 template <class D>
 HWY_INLINE auto SumOfBlocks(D d, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(d) > 4) {
@@ -122,7 +122,7 @@ HWY_INLINE auto SumOfBlocks(D d, hn::Vec<D> v) {
   }
 }
 
-// The sums of the lanes of four vectors, together: a transposition that adds as it goes.
+// The sums of the lanes of four vectors at once: a transposition that adds along the way.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void StoreSums(D d, V a, V b, V c, V e, hn::TFromD<D>* sums) {
   const hn::Repartition<uint64_t, D> pairs;
@@ -134,7 +134,7 @@ HWY_INLINE void StoreSums(D d, V a, V b, V c, V e, hn::TFromD<D>* sums) {
 }
 #endif
 
-// The last numbers of a row, followed by zeros, touching nothing beyond them.
+// The last elements of a row, zero-padded, without reading past the end.
 template <class T>
 struct Tail {
   HWY_INLINE Tail(const T* p, int64_t count) {
@@ -143,7 +143,7 @@ struct Tail {
   HWY_ALIGN T numbers[HWY_MAX_BYTES / sizeof(T)] = {};
 };
 
-// One step of a tile: each row of weights with each token.
+// One step of a tile: multiplies each weight row with each token.
 template <class Products, int kRows, int kTokens, class LoadWeight, class LoadInput>
 HWY_INLINE void Step(const LoadWeight& load_weight, const LoadInput& load_input,
                      typename Products::Accumulator (&accumulators)[kTokens][kRows]) {
@@ -158,9 +158,9 @@ HWY_INLINE void Step(const LoadWeight& load_weight, const LoadInput& load_input,
   }
 }
 
-// sums[t][r] = weights[r] . inputs[t]. Each sum has one accumulator, fed in the order of the columns, and is
-// reduced in one way: its bits do not depend on the tile. What a later tile reads, `ahead` weights further
-// on, is fetched meanwhile.
+// sums[t][r] = weights[r] . inputs[t]. Each sum has one accumulator, fed in column order and reduced in a
+// fixed way, so its bits do not depend on the tile. The weights of a later tile, `ahead` elements further on,
+// are prefetched.
 template <class Products, int kRows, int kTokens>
 HWY_INLINE void SumTile(const typename Products::Weight* const (&weights)[kRows],
                         const typename Products::Input* const (&inputs)[kTokens], int64_t depth,
@@ -174,8 +174,8 @@ HWY_INLINE void SumTile(const typename Products::Weight* const (&weights)[kRows]
   const int64_t lanes = Products::Lanes();
   int64_t k = 0;
   for (; k + lanes <= depth; k += lanes) {
-    // To the second-level cache, as the first holds what other tokens read again. An address beyond the
-    // matrix does no harm.
+    // Prefetch into L2, because L1 holds what other tokens will read again. An address beyond the matrix is
+    // harmless.
     HWY_UNROLL(8)
     for (int r = 0; r < kRows; ++r) __builtin_prefetch(weights[r] + k + ahead, 0, 2);
     Step<Products>([&](int r) HWY_ATTR { return Products::LoadWeight(weights[r] + k); },
@@ -198,8 +198,8 @@ HWY_INLINE void SumTile(const typename Products::Weight* const (&weights)[kRows]
   }
 }
 
-// Stores w_n . x_m for n in [begin, end) and m in [token_begin, token_end): four neighbours n at once by
-// store.Four(m, n, sums), or one by store.One(m, n, sum).
+// Stores w_n . x_m for n in [begin, end) and m in [token_begin, token_end): four adjacent n at once with
+// store.Four(m, n, sums), or one with store.One(m, n, sum).
 template <class Products, class Store>
 HWY_INLINE void Dots(const void* data, int64_t depth, int64_t begin, int64_t end,
                      const typename Products::Input* x, int64_t x_stride, int64_t token_begin,
@@ -210,14 +210,15 @@ HWY_INLINE void Dots(const void* data, int64_t depth, int64_t begin, int64_t end
       begin, end, token_begin, token_end, token_bytes,
       [&](auto tile_rows, auto tile_tokens, int64_t first, int64_t step, int64_t m) HWY_ATTR {
         constexpr int kRows = decltype(tile_rows)::value, kTokens = decltype(tile_tokens)::value;
-        // Beyond the end, the last row is computed again.
+        // Beyond the end, the last row is recomputed.
         const auto row = [&](int r) { return std::min(first + r * step, end - 1); };
         const typename Products::Weight* weights[kRows];
         const typename Products::Input* inputs[kTokens];
         for (int r = 0; r < kRows; ++r) weights[r] = w + row(r) * depth;
         for (int t = 0; t < kTokens; ++t) inputs[t] = x + (m + t) * x_stride;
         typename Products::Sum sums[kTokens][kRows];
-        // Next in a strip is the row below. Neighbours are a single stream, to be fetched well before.
+        // In a strip, the next tile reads the row below. Adjacent rows form a single stream, which is
+        // prefetched far ahead.
         constexpr int64_t kFarAhead = (1 << 14) / sizeof(*w);
         const bool neighbours = Products::kTileRows == TileRows::neighbours && step == 1;
         SumTile<Products>(weights, inputs, depth, neighbours ? kFarAhead : depth, sums);
@@ -238,7 +239,7 @@ struct FloatStore {
   HWY_INLINE void Four(int64_t m, int64_t n, const float* sums) const { std::copy_n(sums, 4, y[m] + n); }
 };
 
-// Scales sums of products of integers, less kOffset times the sum of the weights.
+// Scales sums of integer products after subtracting kOffset times the sum of the weights.
 template <int kOffset>
 struct IntegerStore {
   const Weights& weights;
@@ -272,10 +273,10 @@ void FloatDots(const Weights& weights, int64_t begin, int64_t end, ConstRows x, 
                          FloatStore{y});
 }
 
-// Beyond this depth, 32 bits may not hold a sum.
+// Beyond this depth, a sum may overflow 32 bits.
 inline constexpr int64_t kDeep = 1 << 16;
 
-// Rare enough to be slow: one pair of rows at a time, in pieces that 32 bits hold.
+// Rare, so speed does not matter: one pair of rows at a time, in pieces whose sums fit 32 bits.
 void DeepIntegerDots(const Weights& weights, int64_t begin, int64_t end, const Activations& x,
                      int64_t token_begin, int64_t token_end, Rows y) {
   const auto* w = static_cast<const int8_t*>(weights.data);

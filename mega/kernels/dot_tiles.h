@@ -1,5 +1,5 @@
-// The order in which a product with a weight matrix is computed: tiles of a few rows of weights and a few
-// tokens, whose sums stay in registers.
+// The loop order of a product with a weight matrix: tiles of a few weight rows and a few tokens, whose sums
+// stay in registers.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 
 namespace mega::kernels {
 
-// Rows of weights in a tile. With a single token, only many rows give independent sums to work on.
+// Weight rows per tile. With a single token, only many rows provide enough independent accumulators.
 inline constexpr int kRowsOfTile = 4;
 inline constexpr int kRowsOfLoneToken = 8;
 
-// Tokens that stay in the second-level cache while the weights pass by.
+// Size of a block of tokens that stays in the L2 cache while the weights stream by.
 inline constexpr int64_t kBlockBytes = 1 << 18;
 
 // Calls call(count) with 1 <= count <= kMost as a compile-time constant.
@@ -23,15 +23,17 @@ void with_constant(int64_t count, const Call& call) {
   call(std::integral_constant<int, kMost>());
 }
 
-// Where the rows of a tile of several tokens lie. Far apart, each is in a strip of its own, through which it
-// advances row by row: so memory is read in several long streams, which the CPU's prefetcher follows. It does
-// not see streams that share a page, as neighbouring rows often do. But neighbours have their outputs side by
-// side, to be finished and stored together, which counts where products are few bytes and few instructions.
+// Which rows form a tile of several tokens. `apart`: each row lies in its own strip of the matrix and
+// advances through it row by row, so that memory is read as several long streams that the hardware prefetcher
+// follows; it misses streams that share a page, as adjacent rows often do. `neighbours`: adjacent rows, whose
+// outputs are contiguous and can be finished and stored together, which pays off where products take few
+// bytes and few instructions.
 enum class TileRows { apart, neighbours };
 
-// Calls tile(rows, tokens, first, step, m) for tiles of the rows first, first + step, ... and the tokens from
-// m on, with the numbers of rows and tokens as compile-time constants. Together they cover [begin, end) and
-// [token_begin, token_end). Rows may lie beyond `end`, tokens do not. Tiles of one token have rows apart.
+// Calls tile(rows, tokens, first, step, m) for tiles of the weight rows first, first + step, ... and the
+// tokens from m on, with `rows` and `tokens` as compile-time constants. The tiles cover [begin, end) and
+// [token_begin, token_end). Rows may exceed `end`; tokens stay in range. Tiles of a single token always use
+// rows that are `apart`.
 template <int kMostTokens, TileRows kTileRows, class Tile>
 void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_end, int64_t token_bytes,
                const Tile& tile) {
@@ -55,7 +57,7 @@ void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_en
     const int64_t pieces = (tokens + kMostTokens - 1) / kMostTokens;
     const std::integral_constant<int, kRowsOfTile> rows;
     for_rows(rows, std::integral_constant<TileRows, kTileRows>(), [&](int64_t n, int64_t step) {
-      // Of nearly equal size: 7 tokens are 4 + 3, not 6 + 1.
+      // Pieces of nearly equal size: 7 tokens become 4 + 3, not 6 + 1.
       for (int64_t piece = 0; piece < pieces; ++piece) {
         const int64_t m = first + tokens * piece / pieces, next = first + tokens * (piece + 1) / pieces;
         with_constant<kMostTokens>(next - m, [&](auto count) { tile(rows, count, n, step, m); });

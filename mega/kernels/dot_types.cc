@@ -1,4 +1,4 @@
-// Numbers of fewer bits: how they are made from floats, and back.
+// Conversions between float and the narrower weight types.
 #include "mega/kernels/dot.h"
 #include "mega/kernels/targets.h"
 
@@ -18,7 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
-// The loops below are left to the compiler, which turns each of them into vectors of this instruction set.
+// The compiler vectorises the loops below for each instruction set.
 
 void WeightSums(const int8_t* data, int64_t depth, int32_t* sums, int64_t begin, int64_t end) {
   for (int64_t n = begin; n < end; ++n) {
@@ -32,7 +32,7 @@ void ToBf16(const float* x, uint16_t* y, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const uint32_t bits = std::bit_cast<uint32_t>(x[i]);
     const uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
-    const uint32_t quiet = bits | 0x400000;  // a NaN must not lose its last bit, nor wrap around
+    const uint32_t quiet = bits | 0x400000;  // NaN stays NaN: shifting could give inf, rounding wrap around
     y[i] = static_cast<uint16_t>(((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded) >> 16);
   }
 }
@@ -45,8 +45,8 @@ void Scaled(const int8_t* x, float scale, float* y, int64_t count) {
   for (int64_t i = 0; i < count; ++i) y[i] = scale * static_cast<float>(x[i]);
 }
 
-// The largest |x|, or NaN if a number is not finite: without their sign, the bits of floats are ordered like
-// the numbers, with infinity and NaN above all.
+// max |x|, or NaN if a value is not finite. With the sign bit cleared, the bits of floats order like their
+// values, with infinity and NaN above all others.
 HWY_INLINE float LargestOf(const float* x, int64_t columns) {
   uint32_t largest = 0;
   for (int64_t c = 0; c < columns; ++c)
@@ -63,7 +63,7 @@ void QuantizeRows(ConstRows x, int8_t* quantized, float* scales, int64_t begin, 
     const float* from = x[row];
     int8_t* to = quantized + row * columns;
     const float largest = LargestOf(from, columns), inverse = 127.0f / largest;
-    if (!std::isfinite(inverse)) {  // zeros, or too small to matter; NaN makes all products of the row NaN
+    if (!std::isfinite(inverse)) {  // zeros, or negligibly small; NaN makes all products of the row NaN
       scales[row] = std::isnan(largest) ? largest : 0.0f;
       std::fill_n(to, columns, int8_t{0});
       continue;

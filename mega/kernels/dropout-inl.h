@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// 0 or 1 / (1 - rate) for the columns of one row, by an integer hash of key and column.
+// The factor 0 or 1 / (1 - rate) for each column of one row, from an integer hash of row key and column.
 template <class D>
 class DropoutRow {
   using Bits = hn::RebindToUnsigned<D>;

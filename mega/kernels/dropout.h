@@ -1,5 +1,5 @@
-// Dropout as a function of (seed, row, column): nothing is stored for the backward pass, any form and any
-// number of threads sees the same mask.
+// Dropout as a function of (seed, row, column): nothing is stored for the backward pass, and every
+// implementation and thread count produces the same mask.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ struct Dropout {
   uint64_t seed = 0;
 
   bool active() const { return rate > 0.0f; }
-  // What a kept value is multiplied with.
+  // Multiplies the values that are kept.
   float factor() const { return rate < 1.0f ? 1.0f / (1.0f - rate) : 0.0f; }
 };
 
-// The key of one row's stream of random bits.
+// The hash key of one row.
 inline uint32_t dropout_row_key(const Dropout& dropout, uint64_t row) {
   uint64_t x = dropout.seed + 0x9E3779B97F4A7C15u * (row + 1);
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -23,7 +23,7 @@ inline uint32_t dropout_row_key(const Dropout& dropout, uint64_t row) {
   return static_cast<uint32_t>((x ^ (x >> 31)) >> 32);
 }
 
-// The mask of rows [begin, end) of a (rows, columns) matrix, already divided by (1 - rate).
+// Writes the mask of rows [begin, end) of a (rows, columns) matrix, already scaled by 1 / (1 - rate).
 void dropout_mask_rows(const Dropout& dropout, float* mask, int64_t begin, int64_t end, int64_t columns);
 
 }  // namespace mega::kernels

@@ -1,4 +1,4 @@
-// Loops over a row of any length, and activations with their derivatives. Included once per instruction set.
+// Loops over rows of any length; activations and their derivatives. Included once per instruction set.
 #if defined(MEGA_KERNELS_ELEMENTWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MEGA_KERNELS_ELEMENTWISE_INL_H_
 #undef MEGA_KERNELS_ELEMENTWISE_INL_H_
@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 
-using Bfloats = hn::Rebind<uint16_t, Floats>;  // as many bf16 numbers, as their bits
+using Bfloats = hn::Rebind<uint16_t, Floats>;  // a vector of the same number of bf16 values, as bits
 
 // bf16 is the upper half of a float.
 HWY_INLINE Vector FromBfloats(hn::Vec<Bfloats> bits) {
@@ -29,14 +29,14 @@ HWY_INLINE Vector FromBfloats(hn::Vec<Bfloats> bits) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(wide, bits)));
 }
 
-// Loads and stores of a whole vector; a load from uint16_t is one of bf16.
+// Loads and stores whole vectors; loads from uint16_t convert from bf16.
 struct WholeView {
   HWY_INLINE Vector Load(const float* p) const { return hn::LoadU(Floats(), p); }
   HWY_INLINE Vector Load(const uint16_t* p) const { return FromBfloats(hn::LoadU(Bfloats(), p)); }
   HWY_INLINE void Store(Vector v, float* p) const { hn::StoreU(v, Floats(), p); }
 };
 
-// Loads (zero-filled) and stores of the last columns of a row, touching nothing beyond them.
+// Loads (zero-filled) and stores the last columns of a row without touching memory beyond them.
 struct TailView {
   int64_t count;
   HWY_INLINE Vector Load(const float* p) const {
@@ -56,7 +56,7 @@ struct TailView {
   }
 };
 
-// Calls body(view, c) for each vector of columns from c on.
+// Calls body(view, c) for each vector of columns, starting at column c.
 template <class Body>
 HWY_INLINE void ForVectors(int64_t columns, const Body& body) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Floats()));
@@ -69,7 +69,7 @@ struct ValueAndSlope {
   Vector value, slope;
 };
 
-// max(x, 0), but NaN stays NaN, which hn::Max does not promise.
+// max(x, 0) that keeps NaN, which hn::Max does not guarantee.
 HWY_INLINE Vector Positive(Vector x) { return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(Floats())), x); }
 
 // An activation and its derivative.

@@ -21,22 +21,22 @@ using Tag = hn::CappedTag<float, kEmaLanes>;
 using V = hn::Vec<Tag>;
 
 constexpr int64_t kVector = hn::MaxLanes(Tag());
-// A tile of time passes over all averages, a group of them at a time, with its inputs, its sums and the
-// group's states and coefficients in registers. These sizes fill them.
+// Each tile of time steps processes all averages, one group at a time, with its inputs, sums and the group's
+// states and coefficients in registers. These sizes use up the registers.
 constexpr bool kManyRegisters = !HWY_ARCH_X86 || HWY_TARGET <= HWY_AVX3;
 constexpr int kScanSteps = 4, kScanGroup = kManyRegisters ? 4 : 1;
 constexpr int kSlopeSteps = kManyRegisters ? 8 : 4, kSlopeGroup = 2;
-// Where q^T is below this, cutting the kernel changes nothing that float32 can show.
+// Where q^T is below this, truncating the kernel makes no difference in float32.
 constexpr float kNoCut = 1e-12f;
-// What entered and left a state leaves rounding errors behind, which a slow decay keeps: after this many
-// times T the state is computed afresh.
+// Inputs that entered and left a state leave rounding errors, which a slow decay preserves, so the state is
+// recomputed every kFreshFor * T steps.
 constexpr int64_t kFreshFor = 8;
 
 HWY_INLINE int64_t Position(const EmaRows& x, bool reverse, int64_t tau) {
   return reverse ? x.length - 1 - tau : tau;
 }
 
-// A vector of a row of `lanes` floats from `lane` on, zero beyond its end.
+// Loads a vector from a row of `lanes` floats, starting at `lane`, zero-filled beyond its end.
 HWY_INLINE V LoadLanes(const float* row, int64_t lane, int64_t lanes) {
   if (HWY_LIKELY(lane + kVector <= lanes)) return hn::LoadU(Tag(), row + lane);
   alignas(64) float part[kVector] = {};
@@ -51,7 +51,7 @@ HWY_INLINE void StoreLanes(V v, float* row, int64_t lane, int64_t lanes) {
   for (int64_t i = lane; i < lanes; ++i) row[i] = part[i - lane];
 }
 
-// x at times tau, tau + 1, ...: zero before the beginning and at padding.
+// Loads x at times tau, tau + 1, ...: zero before the start and at padding.
 template <int P>
 HWY_INLINE void LoadTile(const EmaRows& x, bool reverse, int64_t tau, int64_t lane, V (&tile)[P]) {
   for (int p = 0; p < P; ++p) {
@@ -61,7 +61,7 @@ HWY_INLINE void LoadTile(const EmaRows& x, bool reverse, int64_t tau, int64_t la
   }
 }
 
-// y = silu(keep (s + y) + skip x), or what of it the output asks for.
+// y = silu(keep (s + y) + skip x), or the parts of it that the output requests.
 template <int P>
 HWY_INLINE void Finish(const EmaRows& x, const EmaOutput& output, bool reverse, int64_t tau, int64_t lane,
                        V (&s)[P]) {
@@ -84,10 +84,10 @@ HWY_INLINE void Finish(const EmaRows& x, const EmaOutput& output, bool reverse, 
 
 enum class Feed { plain, weighted, cut };
 
-// Loops of a tile are unrolled whatever the compiler thinks of it, so that its arrays become registers.
+// Forces unrolling of the loops of a tile, so that its arrays become registers.
 #define MEGA_UNROLL _Pragma("GCC unroll 16")
 
-// P steps of G averages.
+// Runs P steps of G averages.
 template <int P, int G, Feed kFeed, bool kEmit>
 HWY_INLINE void ScanGroup(const V (&x)[P], const V (&gone)[P], const EmaWeights& weights, int64_t at,
                           float* HWY_RESTRICT state, V (&s)[P]) {
@@ -210,7 +210,7 @@ HWY_INLINE void SlopeTile(const EmaRows& x, const EmaWeights& weights, bool reve
   SlopeGroups<P, kSlopeGroup, kCut, kSum>(xt, gone, gt, weights, 0, lane, state, slope, sums);
 }
 
-// A scan whose kernel is cut: nothing leaves before T, and the state is renewed from time to time.
+// A scan with a truncated kernel: no input leaves before T, and the state is recomputed periodically.
 template <class Tiles>
 HWY_INLINE void RunCut(const Tiles& tiles, int64_t truncation, const EmaTime& time) {
   int64_t tau = std::clamp(truncation, time.begin, time.end);
@@ -346,7 +346,7 @@ void OutputGradient(const EmaRows& x, const float* dy, const float* linear, int6
   }
 }
 
-// h = q h + b x for averages [first, n) in vectors of D, as far as they go; returns sum c h.
+// h = q h + b x for averages [first, n), as many full vectors of D as fit; returns sum c h.
 template <class D>
 HWY_INLINE float StepAverages(D d, const EmaStep& step, int64_t& first, int64_t row, float x,
                               const float* state, float* next) {

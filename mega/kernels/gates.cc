@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
-// Calls body with dropout on or off as a compile-time constant.
+// Calls body with std::true_type or std::false_type for dropout on or off.
 template <class Body>
 HWY_INLINE void WithDropout(const Dropout& dropout, const Body& body) {
   return dropout.active() ? body(std::true_type()) : body(std::false_type());
@@ -90,7 +90,7 @@ void ShareRows(ConstRows x, const float* gamma, const float* beta, Rows q, Rows 
 void ShareBackwardRows(ConstRows x, const float* gamma, ConstRows dq, ConstRows dk, Rows dx, float* dgamma,
                        float* dbeta, int64_t begin, int64_t end, int64_t columns) {
   const Floats d;
-  // Columns outside, rows inside: the four sums stay in registers.
+  // Columns in the outer loop, rows in the inner: the four sums stay in registers.
   ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
     const Vector gamma_q = view.Load(gamma + c), gamma_k = view.Load(gamma + columns + c);
     Vector scale_q = hn::Zero(d), scale_k = hn::Zero(d), shift_q = hn::Zero(d), shift_k = hn::Zero(d);

@@ -1,5 +1,4 @@
-// The element-wise parts of gated attention and feed-forward, each with its backward. All work on rows
-// [begin, end) of their matrices.
+// The element-wise parts of gated attention and feed-forward, forward and backward, for rows [begin, end).
 #pragma once
 
 #include <cstdint>
@@ -21,8 +20,8 @@ void gate(ConstRows a, ConstRows b, Rows y, int64_t begin, int64_t end, int64_t 
 void gate_backward(ConstRows a, ConstRows b, ConstRows dy, Rows da, Rows db, int64_t begin, int64_t end,
                    int64_t columns);
 
-// Queries and keys from the shared representation (equations 7-9): z = silu(x), q = z * gamma[0] + beta[0],
-// k = z * gamma[1] + beta[1]; gamma, beta (2, Z). Backward adds to dgamma and dbeta.
+// Queries and keys from the shared representation (equations 7-9): z = silu(x), q = z * gamma[0] + beta[0], k
+// = z * gamma[1] + beta[1]; gamma and beta (2, Z). The backward pass accumulates into dgamma and dbeta.
 void share(ConstRows x, const float* gamma, const float* beta, Rows q, Rows k, int64_t begin, int64_t end,
            int64_t columns);
 void share_backward(ConstRows x, const float* gamma, ConstRows dq, ConstRows dk, Rows dx, float* dgamma,
@@ -40,7 +39,7 @@ void output_gate(const OutputGate& gate, Rows y, int64_t begin, int64_t end, int
 void output_gate_backward(const OutputGate& gate, ConstRows dy, Rows dupdate, Rows dcandidate, Rows dresidual,
                           int64_t begin, int64_t end, int64_t columns);
 
-// sums (columns) += sum over rows of x.
+// sums (columns) += the sum of x over its rows.
 void add_column_sums(ConstRows x, float* sums, int64_t begin, int64_t end, int64_t columns);
 
 }  // namespace mega::kernels

@@ -15,7 +15,7 @@
 namespace mega::kernels {
 namespace {
 
-// Highway's names, in the order of InstructionSet.
+// Highway's targets, in the order of InstructionSet.
 constexpr int64_t kTargets[] = {HWY_STATIC_TARGET, HWY_SSE4, HWY_AVX2, HWY_AVX3};
 
 constexpr uint32_t bit(InstructionSet set) { return 1u << static_cast<int>(set); }
@@ -26,14 +26,14 @@ constexpr bool compiled(InstructionSet set) {
 }
 
 #if HWY_ARCH_X86
-// Not every compiler's __builtin_cpu_supports knows this name.
+// Not every compiler's __builtin_cpu_supports knows "f16c".
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 
-// Everything that Highway lets the compiler use in kernels of an instruction set (hwy/ops/set_macros-inl.h).
-// __builtin_cpu_supports asks the operating system too, which must save the wider registers.
+// The features that Highway enables for each instruction set (hwy/ops/set_macros-inl.h).
+// __builtin_cpu_supports also checks that the operating system saves the wider registers.
 bool has_sse4() {
   return __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
          __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") &&
@@ -54,7 +54,7 @@ bool has_avx2() { return false; }
 bool has_avx3() { return false; }
 #endif
 
-// The bits of the usable instruction sets.
+// A bit mask of the usable instruction sets.
 uint32_t usable() {
   static const uint32_t bits = [] {
 #if HWY_ARCH_X86

@@ -1,4 +1,4 @@
-// Elementary functions of a vector, accurate to float rounding. Included once per instruction set.
+// Elementary functions on vectors, accurate to float rounding. Included once per instruction set.
 #if defined(MEGA_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MEGA_KERNELS_MATH_INL_H_
 #undef MEGA_KERNELS_MATH_INL_H_
@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A polynomial by Horner's rule, lowest coefficient first.
+// A polynomial by Horner's rule; coefficients in ascending order.
 template <class D, size_t kCount, class V = hn::Vec<D>>
 HWY_INLINE V Polynomial(D d, V x, const float (&coefficients)[kCount]) {
   V sum = hn::Set(d, coefficients[kCount - 1]);
@@ -21,8 +21,8 @@ HWY_INLINE V Polynomial(D d, V x, const float (&coefficients)[kCount]) {
   return sum;
 }
 
-// exp(x), 0 far below and never infinite above: callers pass what they have already bounded from above. NaN
-// stays NaN, so that a broken parameter shows in the output.
+// exp(x), 0 for very negative x and never infinite: callers bound x from above. NaN stays NaN, so that a
+// broken parameter shows up in the output.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V BoundedExp(D d, V x) {
   const V bounded = hn::Min(hn::Max(x, hn::Set(d, -87.0f)), hn::Set(d, 88.0f));
@@ -30,8 +30,8 @@ HWY_INLINE V BoundedExp(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 
-// 1 / x for finite x >= 1. Where the hardware's estimate has 14 bits, one step of Newton's method takes a
-// fraction of a division's time; from the 12 (x86) or 8 (ARM) of others it would not even give 1 / 1 = 1.
+// 1 / x for finite x >= 1. Where the hardware estimate has 14 bits, one Newton step is much faster than a
+// division; the 12 bits (x86) or 8 bits (ARM) of other instruction sets would not even give 1 / 1 = 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Reciprocal(D d, V x) {
 #if HWY_TARGET == HWY_AVX3
@@ -48,8 +48,8 @@ HWY_INLINE V Sigmoid(D d, V x) {
   return Reciprocal(d, hn::Add(one, BoundedExp(d, hn::Neg(x))));
 }
 
-// erf(x), given e = exp(-x^2). Near zero x * P(x^2); further out 1 - e * t * P(t) with t = 1 / (1 + |x| / 2),
-// polynomials interpolating at Chebyshev nodes.
+// erf(x), given e = exp(-x^2). Near zero x * P(x^2); further out 1 - e * t * P(t) with t = 1 / (1 + |x| / 2).
+// The polynomials interpolate at Chebyshev nodes.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ErfWithExp(D d, V x, V e) {
   static constexpr float kNear[] = {1.128379166e+00f, -3.761262667e-01f, 1.128359472e-01f, -2.685421202e-02f,
@@ -60,7 +60,7 @@ HWY_INLINE V ErfWithExp(D d, V x, V e) {
   const V one = hn::Set(d, 1.0f);
   const V size = hn::Abs(x);
   const V near = hn::Mul(x, Polynomial(d, hn::Min(hn::Mul(x, x), one), kNear));
-  // x may be infinite; from 16 on, e is 0 and t is all the same.
+  // x may be infinite; for |x| >= 16, e is 0 and t does not matter.
   const V t = Reciprocal(d, hn::MulAdd(hn::Set(d, 0.5f), hn::Min(size, hn::Set(d, 16.0f)), one));
   const V far = hn::CopySign(hn::NegMulAdd(e, hn::Mul(t, Polynomial(d, t, kFar)), one), x);
   return hn::IfThenElse(hn::Lt(size, one), near, far);

@@ -1,8 +1,8 @@
-// Matrix products of blocks that fit the cache. Included once per instruction set.
+// Products of matrix blocks that fit into cache. Included once per instruction set.
 //
-// The right factor is packed into panels of kPanel columns, each panel row after row, so that the inner loop
-// reads it as one stream; elements of the left factor are broadcast and may lie in any two strides, which
-// gives products with a transposed left factor for free.
+// The right factor is packed into panels of PanelWidth() columns, each panel row-major, so that the inner
+// loop reads it as one stream. Elements of the left factor are broadcast and addressed by two strides, so a
+// transposed left factor costs nothing extra.
 #if defined(MEGA_KERNELS_MATMUL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MEGA_KERNELS_MATMUL_INL_H_
 #undef MEGA_KERNELS_MATMUL_INL_H_
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows x 2 vectors of the product stay in registers: 16 of 32, or 12 of 16.
+// kTileRows x 2 vectors of the product stay in registers: 16 of 32, or 12 of 16.
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 inline constexpr int kTileRows = 8;
 #else
@@ -50,7 +50,7 @@ HWY_INLINE void PackPanels(const float* HWY_RESTRICT b, int64_t row_stride, int6
       }
       continue;
     }
-    // Column after column: the usual caller packs a transposed matrix, whose columns are contiguous.
+    // Column by column: the usual caller packs a transposed matrix, whose columns are contiguous.
     for (int64_t c = 0; c < panel; ++c) {
       const float* column = b + (j + c) * column_stride;
       if (c < width) {

@@ -73,7 +73,7 @@ void RmsNormBackwardRows(ConstRows x, const float* weight, bool scalar, const fl
   if (scalar && dweight != nullptr) *dweight += static_cast<float>(scalar_sum);
 }
 
-// y = x - mean(x); y may be x.
+// y = x - mean(x); y may alias x.
 HWY_INLINE void Centre(const float* x, int64_t columns, float* y) {
   const Floats d;
   Vector sum = hn::Zero(d);
@@ -87,7 +87,7 @@ void LayerNormRows(ConstRows x, const float* weight, const float* bias, float ep
                    int64_t end, int64_t columns) {
   const Floats d;
   for (int64_t row = begin; row < end; ++row) {
-    // Twice, since the first mean is rounded as coarsely as x, which may be far from zero.
+    // Centred twice: the first mean is rounded at the magnitude of x, which may be far from zero.
     Centre(x[row], columns, y[row]);
     Centre(y[row], columns, y[row]);
     const float variance = Dot(y[row], y[row], columns) / static_cast<float>(columns);

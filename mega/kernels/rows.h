@@ -1,4 +1,4 @@
-// A row-major matrix of floats, or a slice of the columns of a wider one.
+// A row-major matrix of floats, or a range of columns of a wider one.
 #pragma once
 
 #include <cstdint>

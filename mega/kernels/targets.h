@@ -1,14 +1,13 @@
-// Include before any Highway header: the instruction sets a kernel is compiled for. Each one costs build
-// time, so on x86 there are three beside the baseline. The choice among them at run time is ours
-// (dispatch.h): of Highway the headers are enough.
+// The instruction sets that kernels are compiled for; include before any Highway header. Each one costs build
+// time, so x86 has three besides the baseline. Run-time dispatch is our own (dispatch.h), so only Highway's
+// headers are needed.
 #pragma once
 
-// Highway's own assertions would need its library.
+// Highway's assertions would need its library.
 #define HWY_IS_DEBUG_BUILD 0
 
 #if !defined(__x86_64__) && !defined(__i386__)
-// ARM's NEON is in the baseline; the variants that Highway could tell apart differ in instructions that we do
-// not use.
+// NEON is in the ARM baseline; Highway's other ARM targets add only instructions that we do not use.
 #define HWY_COMPILE_ONLY_STATIC
 #endif
 
@@ -24,7 +23,7 @@
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
 #elif HWY_ARCH_ARM
-// Our tiles are arrays of vectors, which the sizeless types of SVE cannot form.
+// Our tiles are arrays of vectors, which SVE's sizeless types do not allow.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #endif

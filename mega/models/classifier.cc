@@ -9,7 +9,7 @@ EncoderClassifierImpl::EncoderClassifierImpl(const EncoderClassifierOptions& opt
   const int64_t width = options.block.width;
   InputEmbedding embedding(options, width, 1.0 / std::sqrt(static_cast<double>(width)));
   if (options.input == InputKind::tokens) {
-    // Held under the released name embed_tokens.embed.weight.
+    // Registered under the released name embed_tokens.embed.weight.
     auto holder = std::make_shared<torch::nn::Module>();
     holder->register_module("embed", embedding);
     encoder().register_module("embed_tokens", holder);

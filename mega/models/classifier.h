@@ -1,4 +1,4 @@
-// Mega classifiers: of one sequence, and of a pair of documents.
+// Mega classifiers for one sequence, or for a pair of documents.
 #pragma once
 
 #include "mega/config/classifier_options.h"
@@ -7,8 +7,8 @@
 
 namespace mega::models {
 
-// The released LRA encoder. No absolute positions, embeddings are not scaled, padding is zero before the
-// first block and after the last norm.
+// The released LRA encoder: no absolute positions, unscaled embeddings, padding zeroed before the first block
+// and after the last norm.
 class EncoderClassifierImpl : public SequenceModel {
  protected:
   explicit EncoderClassifierImpl(const EncoderClassifierOptions& options);
@@ -18,7 +18,7 @@ class ClassifierImpl : public EncoderClassifierImpl {
  public:
   explicit ClassifierImpl(const ClassifierOptions& options) : EncoderClassifierImpl(options) {}
 
-  torch::Tensor forward(const Sequences& batch) { return predict({batch}); }  // (B, classes), logits
+  torch::Tensor forward(const Sequences& batch) { return predict({batch}); }  // (B, classes) logits
 };
 TORCH_MODULE(Classifier);
 
@@ -26,7 +26,7 @@ class MatcherImpl : public EncoderClassifierImpl {
  public:
   explicit MatcherImpl(const MatcherOptions& options) : EncoderClassifierImpl(options) {}
 
-  // (B, classes), logits
+  // (B, classes) logits.
   torch::Tensor forward(const Sequences& first, const Sequences& second) { return predict({first, second}); }
 };
 TORCH_MODULE(Matcher);

@@ -1,4 +1,4 @@
-// How far back the moving averages of a model in memory look.
+// The memory span of the moving averages of an in-memory model.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace mega::models {
 
-// Half lives in positions of every EMA component, layer by layer; empty for a model without moving averages.
+// Half-lives in positions of every EMA component, per layer; empty for a model without moving averages.
 std::vector<std::vector<double>> decay_spectrum(const torch::nn::Module& model);
 
 }  // namespace mega::models

@@ -14,7 +14,7 @@ InputEmbeddingImpl::InputEmbeddingImpl(const SequenceOptions& options, int64_t w
   if (input_ == InputKind::tokens) {
     weight_ = register_parameter("weight", torch::empty({vocabulary_, width}));
   } else {
-    // One channel has the released shape.
+    // A single channel has the released shape.
     weight_ = register_parameter("weight",
                                  channels_ == 1 ? torch::empty({width}) : torch::empty({channels_, width}));
     bias_ = register_parameter("bias", torch::empty({width}));

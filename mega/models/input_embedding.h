@@ -1,4 +1,4 @@
-// From what a sequence is made of to vectors: a row for each token, or x * weight + bias for real numbers.
+// Input embedding: one row per token, or x * weight + bias for real-valued inputs.
 #pragma once
 
 #include "mega/config/classifier_options.h"
@@ -8,7 +8,7 @@ namespace mega::models {
 
 class InputEmbeddingImpl : public torch::nn::Module {
  public:
-  // token_deviation: of a token's initial numbers, which are normal.
+  // token_deviation: standard deviation of the normal initialisation of token embeddings.
   InputEmbeddingImpl(const SequenceOptions& options, int64_t width, double token_deviation);
 
   torch::Tensor forward(const torch::Tensor& values);  // (B, L) or (B, L, channels) -> (B, L, D)
@@ -19,7 +19,7 @@ class InputEmbeddingImpl : public torch::nn::Module {
   InputKind input_;
   int64_t channels_, vocabulary_;
   double token_deviation_;
-  torch::Tensor weight_, bias_;  // (vocabulary, D); or (D), with several channels (channels, D), and (D)
+  torch::Tensor weight_, bias_;  // (vocabulary, D); or (D) or (channels, D), and (D)
 };
 TORCH_MODULE(InputEmbedding);
 

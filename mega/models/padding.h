@@ -1,4 +1,4 @@
-// Where the sequences of a batch end, and what follows from that.
+// The padding of a batch: its mask, and pooling that respects it.
 #pragma once
 
 #include "mega/config/classifier_options.h"
@@ -9,14 +9,14 @@ namespace mega::models {
 
 class Padding {
  public:
-  // Throws unless the batch holds (batch, length) values, with several channels (batch, length, channels),
-  // and possible lengths.
+  // Throws unless values are (batch, length), or (batch, length, channels) with several channels, and the
+  // lengths are valid.
   Padding(const Sequences& batch, int64_t channels);
 
-  // (B, L), true = padding; undefined when nothing is padded.
+  // (B, L), true = padding; undefined if nothing is padded.
   const torch::Tensor& mask() const { return mask_; }
 
-  // What stands for each sequence of x (B, L, D): (B, D).
+  // Pools x (B, L, D) to one vector per sequence: (B, D).
   torch::Tensor pool(const torch::Tensor& x, Pooling pooling) const;
 
  private:

@@ -54,7 +54,7 @@ Tensor SequenceModel::predict(const std::vector<Sequences>& documents) {
   const Tensor first = encode(documents[0]), second = encode(documents[1]);
   require(first.size(0) == second.size(0), "documents come in pairs: ", first.size(0), " first documents, ",
           second.size(0), " second ones");
-  return classify(torch::cat({second, first}, 1));  // the second document comes first, as released
+  return classify(torch::cat({second, first}, 1));  // second document first, as released
 }
 
 Tensor SequenceModel::classify(const Tensor& representation) {

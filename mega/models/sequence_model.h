@@ -1,4 +1,4 @@
-// Models that read whole sequences and say one thing about each.
+// Models that map whole sequences to one prediction each.
 #pragma once
 
 #include <memory>
@@ -12,26 +12,26 @@
 namespace mega::models {
 
 // A batch of sequences: tokens (B, L) int64 or real numbers (B, L), with several channels (B, L, channels),
-// and their true lengths (B) int64; an undefined `lengths` means that all are L long.
+// and their lengths (B) int64 without padding; undefined `lengths` means that all have length L.
 struct Sequences {
   torch::Tensor values;
   torch::Tensor lengths;
 };
 
-// An embedding and a stack, pooled to one vector for each document, and a head on one or two of these. Kinds
-// of models differ in their stack.
+// An embedding and a stack, pooled to one vector per document, and a head on one or two of these vectors.
+// Kinds of models differ in their stack.
 class SequenceModel : public torch::nn::Module {
  public:
-  // One document, or two that are compared: (B, classes), logits or real numbers.
+  // For one document, or two that are compared: (B, classes), logits or real numbers.
   torch::Tensor predict(const std::vector<Sequences>& documents);
 
   torch::Tensor encode(const Sequences& document);  // (B, D)
 
  protected:
-  // The head, over so many documents of the given width.
+  // Builds the head for this number of documents of the given width.
   SequenceModel(const SequenceOptions& options, int64_t documents, int64_t width, double dropout);
 
-  // What the released models hold as encoder.encoder: embedding and stack are registered in it.
+  // The released models' encoder.encoder, in which embedding and stack are registered.
   torch::nn::Module& encoder() { return *encoder_; }
 
   // `scale` multiplies the embeddings.

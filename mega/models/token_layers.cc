@@ -12,7 +12,7 @@ namespace {
 
 using torch::Tensor;
 
-// A parameter held as decoder.NAME.weight.
+// Registers a parameter as decoder.NAME.weight.
 Tensor register_weight(torch::nn::Module& decoder, const char* name, std::vector<int64_t> sizes) {
   auto holder = std::make_shared<torch::nn::Module>();
   decoder.register_module(name, holder);
@@ -50,7 +50,7 @@ Tensor TokenEmbedding::forward(const Tensor& tokens) {
   require(least >= 0 && most < vocabulary_, "token ", least < 0 ? least : most, " is outside 0 to ",
           vocabulary_ - 1, ", the model's vocabulary");
   if (adaptive_) return adaptive_->forward(tokens) * scale_;
-  // The padding's embedding does not learn from being looked up, as released.
+  // The padding embedding gets no gradient from lookups, as released.
   const Tensor x = torch::embedding(weight_, tokens, vocabulary_ > kPad ? kPad : -1) * scale_;
   return projection_.defined() ? ops::linear(x, projection_, {}) : x;
 }

@@ -1,4 +1,4 @@
-// What every language model begins and ends with: the embedding of tokens, and the output layer.
+// The first and last layer of every language model: token embedding and output layer.
 #pragma once
 
 #include "mega/config/language_options.h"
@@ -8,8 +8,8 @@
 
 namespace mega::models {
 
-// Embeddings scaled by sqrt(D), plain or in bands, and projected where they are not as wide as the model. Its
-// parameters are registered in `decoder` under the released names embed_tokens and project_in_dim.
+// Embeddings scaled by sqrt(D), plain or in adaptive bands, and projected if their width is not D. Parameters
+// are registered in `decoder` under the released names embed_tokens and project_in_dim.
 class TokenEmbedding {
  public:
   TokenEmbedding(const TokenOptions& options, int64_t width, torch::nn::Module& decoder);
@@ -21,13 +21,13 @@ class TokenEmbedding {
 
   int64_t vocabulary_;
   double scale_;
-  torch::Tensor weight_;                     // (V, width of embeddings); undefined with bands
-  torch::Tensor projection_;                 // (D, width of embeddings); undefined for none
+  torch::Tensor weight_;                     // (V, embedding width); undefined with bands
+  torch::Tensor projection_;                 // (D, embedding width); undefined for none
   nn::AdaptiveEmbedding adaptive_{nullptr};  // empty without bands
 };
 
-// The distribution of the next token: a softmax with weights of its own or with the embeddings, or an
-// adaptive softmax. Its parameters are registered in `decoder` under the released names output_projection and
+// The distribution of the next token: a softmax with its own weights or tied to the embeddings, or an
+// adaptive softmax. Parameters are registered in `decoder` under the released names output_projection and
 // adaptive_softmax.
 class TokenOutput {
  public:

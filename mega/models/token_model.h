@@ -1,5 +1,5 @@
-// A model that predicts the next token: what training, scoring and generation know of it, and what all of
-// them have in common.
+// The common interface and implementation of models that predict the next token, for training, scoring and
+// generation.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ namespace mega::models {
 // An embedding, a stack and an output layer. Kinds of models differ in their stack.
 class TokenModel : public torch::nn::Module {
  public:
-  // tokens (B, L) int64, mask (B, L) bool with true = padding, or undefined -> (B, L, D), before the output
-  // layer. With a state, tokens continue the texts it describes; a call that fails leaves it as it was.
+  // tokens (B, L) int64, mask (B, L) bool with true = padding, or undefined -> (B, L, D), the input of the
+  // output layer. With a state, tokens continue its texts; a failed call leaves the state unchanged.
   torch::Tensor features(const torch::Tensor& tokens, const torch::Tensor& mask = {},
                          nn::State* state = nullptr);
 
-  // -log p of each target (M) given its features (M, D): (M). Differentiable; in training mode with the
-  // dropout and the loss of training. Never holds M x vocabulary numbers at once.
+  // -log p of each target (M) given its features (M, D): (M). Differentiable; in training mode with dropout
+  // and the training loss. Never materialises M x vocabulary values at once.
   torch::Tensor losses(const torch::Tensor& features, const torch::Tensor& targets) {
     return output_.losses(features, targets);
   }
@@ -34,7 +34,7 @@ class TokenModel : public torch::nn::Module {
  protected:
   TokenModel(const TokenOptions& options, int64_t width);
 
-  // Holds everything, as in the released model: the stack is registered in it.
+  // Holds all modules, as in the released model; the stack is registered in it.
   torch::nn::Module& decoder() { return *decoder_; }
 
   void set_stack(std::unique_ptr<nn::Stack> stack) { stack_ = std::move(stack); }

@@ -7,15 +7,16 @@
 namespace mega::models {
 namespace {
 
-// Tokens read at once: enough for full speed, and memory that does not grow with the text.
+// Tokens per forward pass: enough for full speed, while memory does not grow with the text.
 constexpr size_t kPiece = 2048;
 
 }  // namespace
 
-TokenPredictor::TokenPredictor(std::shared_ptr<TokenModel> model, const ReadingPlan& plan, torch::Device device)
+TokenPredictor::TokenPredictor(std::shared_ptr<TokenModel> model, const ReadingPlan& plan,
+                               torch::Device device)
     : model_(std::move(model)), device_(device), plan_(plan) {
   require(!plan.has_window() || (plan.stride >= 1 && plan.stride <= plan.window), "a window of ", plan.window,
-          " tokens cannot go on by ", plan.stride);
+          " tokens cannot advance by ", plan.stride);
   model_->eval();
 }
 
@@ -43,7 +44,7 @@ void TokenPredictor::read(std::span<const int32_t> tokens) {
   logits_ = torch::Tensor();
 }
 
-// Reads what the next window has in common with this one again, from its beginning.
+// Recomputes the state for the tokens that the next window shares with this one.
 void TokenPredictor::slide() {
   window_.erase(window_.begin(), window_.begin() + plan_.stride);
   state_ = {};

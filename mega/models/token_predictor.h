@@ -1,4 +1,4 @@
-// A language model that reads a text token by token, as generation needs it.
+// A language model that reads a text incrementally, for generation.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace mega::models {
 
-// What it gives depends on the tokens alone, not on how they were cut into feeds.
+// Predictions depend only on the tokens, not on how they were split into calls of feed().
 class TokenPredictor : public infer::Predictor {
  public:
-  // Puts the model into evaluation mode. With a window, for a model that knows so many positions only: when
-  // it is full, the next begins `stride` tokens later, so that each token sees at least window - stride
-  // tokens before it.
+  // Puts the model into evaluation mode. With a window, for models with a limited number of positions: when
+  // the window is full, the next one starts `stride` tokens later, so that each token sees at least window -
+  // stride earlier tokens.
   explicit TokenPredictor(std::shared_ptr<TokenModel> model, const ReadingPlan& plan = {},
                           torch::Device device = torch::kCPU);
 
@@ -35,9 +35,9 @@ class TokenPredictor : public infer::Predictor {
   torch::Device device_;
   ReadingPlan plan_;
   nn::State state_;
-  std::vector<int32_t> window_;  // the tokens of the state, where it slides
+  std::vector<int32_t> window_;  // tokens covered by the state, if the window slides
   torch::Tensor last_;           // (1, D): features of the last token
-  torch::Tensor logits_;         // undefined until somebody asks
+  torch::Tensor logits_;         // undefined until logits() is called
   int64_t position_ = 0;
 };
 

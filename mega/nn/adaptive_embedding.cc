@@ -44,7 +44,7 @@ Tensor AdaptiveEmbeddingImpl::forward(const Tensor& tokens) {
   for (size_t i = 0; i < bands_.size(); ++i) {
     const Tensor at = ((flat >= bands_[i].begin) & (flat < bands_[i].end)).nonzero().squeeze(1);
     if (at.size(0) == 0) continue;
-    // The padding's embedding does not learn from being looked up, as released.
+    // The padding embedding gets no gradient from lookups, as released.
     const int64_t padding = i == 0 && bands_[0].size() > kPad ? kPad : -1;
     const Tensor rows = torch::embedding(embeddings[i], flat.index_select(0, at) - bands_[i].begin, padding);
     result = result.index_copy(0, at, ops::linear(rows, projections[i], {}));

@@ -1,4 +1,4 @@
-// The adaptive input of the paper's WikiText-103 model (Baevski and Auli 2019).
+// The adaptive input embedding of the paper's WikiText-103 model (Baevski and Auli 2019).
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace mega::nn {
 
-// Each band has embeddings of its own width and a projection to the model's, under the released names
+// Each band has embeddings of its own width and a projection to the model's width, under the released names
 // embeddings.BAND.{0,1}.weight.
 class AdaptiveEmbeddingImpl : public torch::nn::Module {
  public:
@@ -19,8 +19,8 @@ class AdaptiveEmbeddingImpl : public torch::nn::Module {
   void reset_parameters();
 
   const std::vector<Band>& bands() const { return bands_; }
-  std::vector<torch::Tensor> embeddings;   // of each band (tokens, its width)
-  std::vector<torch::Tensor> projections;  // (D, its width)
+  std::vector<torch::Tensor> embeddings;   // per band: (tokens, band width)
+  std::vector<torch::Tensor> projections;  // per band: (D, band width)
 
  private:
   std::vector<Band> bands_;

@@ -55,7 +55,7 @@ Tensor AdaptiveSoftmaxImpl::reduce(const Tensor& x, size_t tail) {
 Tensor AdaptiveSoftmaxImpl::losses(const Tensor& features, const Tensor& targets) {
   const Tensor x = ops::dropout(features, ops::draw_dropout(options_.dropout, is_training()));
   const int64_t frequent = bands_[0].end;
-  Tensor choice = targets;  // in the head
+  Tensor choice = targets;  // in the head's vocabulary
   std::vector<Tensor> members;
   for (size_t i = 0; i + 1 < bands_.size(); ++i) {
     const Band& band = bands_[i + 1];

@@ -36,7 +36,7 @@ void EmaImpl::reset_parameters() {
   const torch::NoGradGuard no_grad;
   for (const Tensor& logit : {delta, alpha})
     if (logit.defined()) logit.normal_(0.0, 0.2);
-  if (beta.defined()) {  // alternating signs, so that the averages of a channel begin apart
+  if (beta.defined()) {  // alternating signs, so that the averages of a channel start out different
     beta.normal_(0.0, 0.02).add_(1.0);
     beta.slice(1, 1, c10::nullopt, 2).sub_(2.0);
   }
@@ -44,8 +44,8 @@ void EmaImpl::reset_parameters() {
     if (weight.defined()) weight.normal_(0.0, 1.0);
 }
 
-// p = sigma(delta), q = 1 - p sigma(alpha): equation 5, and 2 and 3 with what they leave out. The released
-// implementation divides eta by sqrt(N).
+// p = sigma(delta), q = 1 - p sigma(alpha): equation 5, and equations 2 and 3 without the missing terms. The
+// released implementation divides eta by sqrt(N).
 ops::EmaCoefficients EmaImpl::coefficients() const {
   const Tensor p = torch::sigmoid(delta).squeeze(-1);
   if (options_.kind == EmaKind::plain) return {1 - p, p, torch::ones_like(p)};

@@ -7,31 +7,31 @@
 
 namespace mega::nn {
 
-// Parameters have the released names, in which alpha and delta stand the other way round than in the paper:
+// Parameters have the released names, which swap alpha and delta compared with the paper:
 //   here      paper
 //   delta     alpha  (logit), weight of the input
 //   alpha     delta  (logit), damping
 //   beta      beta,  expansion to N averages
 //   gamma     eta,   projection back to one value
 //   omega     -      learned skip (not in the paper)
-// `plain` (equation 2) has delta alone and `damped` (equation 3) delta and alpha, both with N = 1; omega is
-// there if options.skip. With dimension 0 there are no parameters, and the output is the input.
+// `plain` (equation 2) has only delta, `damped` (equation 3) delta and alpha, both with N = 1; omega exists
+// if options.skip. With dimension 0 there are no parameters and the output is the input.
 class EmaImpl : public torch::nn::Module {
  public:
   EmaImpl(int64_t width, const EmaOptions& options);
 
-  // x (B, L, D), mask (B, L) bool with true = padding -> (B, L, D). With a state (B, D, N) x continues the
-  // stream it came from, see ops::ema.
+  // x (B, L, D), mask (B, L) bool with true = padding -> (B, L, D). With a state (B, D, N), x continues its
+  // stream, see ops::ema.
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask = {},
                         torch::Tensor* state = nullptr);
 
-  // The same before the activation, for those that activate it themselves.
+  // The same without the activation, for callers that fuse it into the next operation.
   torch::Tensor sums(const torch::Tensor& x, const torch::Tensor& mask = {}, torch::Tensor* state = nullptr);
 
-  // The state of a stream that has not begun, (B, D, N).
+  // The state at the start of a stream, (B, D, N).
   torch::Tensor initial_state(int64_t batch) const;
 
-  // What the parameters mean to the recurrence.
+  // The recurrence's coefficients, computed from the parameters.
   ops::EmaCoefficients coefficients() const;
 
   void reset_parameters();

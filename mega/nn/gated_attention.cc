@@ -51,7 +51,7 @@ void GatedAttentionImpl::pretty_print(std::ostream& stream) const {
 Tensor GatedAttentionImpl::forward(const Tensor& x, const Tensor& mask, GatedAttentionState* state) {
   ops::check_sequence("gated attention", x, options_.width, gamma);
   ops::check_mask("gated attention", mask, x.size(0), x.size(1));
-  // The caller's state changes only when all has gone well.
+  // The caller's state is updated only on success.
   GatedAttentionState next;
   if (state != nullptr) {
     check_state(*state, x.size(0));
@@ -71,11 +71,11 @@ Tensor GatedAttentionImpl::forward(const Tensor& x, const Tensor& mask, GatedAtt
   return result;
 }
 
-// A state must be one that this layer could have left behind, for as many sequences.
+// The state must fit this layer and the batch size.
 void GatedAttentionImpl::check_state(const GatedAttentionState& state, int64_t batch) const {
   require(options_.causal && !(move && options_.ema.bidirectional),
-          "a state needs a causal layer with a unidirectional EMA: what comes later must not matter");
-  require(state.position >= 0, "the state stands at position ", state.position);
+          "a state needs a causal layer with a unidirectional EMA: later positions must not matter");
+  require(state.position >= 0, "the state has an invalid position: ", state.position);
   const int64_t open = options_.chunk > 0 ? state.position % options_.chunk : state.position;
   const auto check = [&](const char* name, const Tensor& x, std::vector<int64_t> sizes,
                          torch::ScalarType type) {
@@ -93,7 +93,7 @@ void GatedAttentionImpl::check_state(const GatedAttentionState& state, int64_t b
   if (state.padding.defined()) check("padding", state.padding, {batch, open}, torch::kBool);
 }
 
-// Equations 6 to 15, one operation each. The gate is applied to the un-normalised input, also with prenorm.
+// Equations 6 to 15, one operation each. The gate uses the un-normalised input, also with prenorm.
 Tensor GatedAttentionImpl::composed(const Tensor& x, const Tensor& sums, const Tensor& values,
                                     const Tensor& mask, GatedAttentionState* state) {
   const Tensor averaged = drop(ops::activate(sums, average_), options_.dropout);  // 6
@@ -114,7 +114,7 @@ Tensor GatedAttentionImpl::composed(const Tensor& x, const Tensor& sums, const T
   return x + update * (candidate - x);  // 15
 }
 
-// Whole chunks of a stream need no keys and values of it, and leave none behind: they go as without a state.
+// Whole chunks of a stream neither read nor leave keys and values, so they are computed as without a state.
 bool GatedAttentionImpl::can_fuse(const Tensor& x, const Tensor& mask,
                                   const GatedAttentionState* state) const {
   const bool whole_chunks =
@@ -131,7 +131,7 @@ Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& sums, const Tens
   settings.attention.chunk = options_.chunk;
   settings.average = average_;
   settings.activation = options_.activation;
-  // Drawn in the order of the composed form, so that both drop the same.
+  // Drawn in the order of the composed form, so that both have the same masks.
   settings.averaged = ops::draw_dropout(options_.dropout, is_training());
   settings.values = ops::draw_dropout(options_.hidden_dropout, is_training());
   settings.attention.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
@@ -146,7 +146,7 @@ Tensor GatedAttentionImpl::drop(const Tensor& x, double rate) {
   return options_.feature_dropout ? ops::feature_dropout(x, dropout) : ops::dropout(x, dropout);
 }
 
-// The bias for a sequence of this length, of which attention sees a chunk at most.
+// The bias for a sequence of this length; attention spans at most one chunk.
 ops::RelativeBias GatedAttentionImpl::relative_bias(int64_t length) {
   const int64_t reach = options_.chunk > 0 ? std::min(options_.chunk, length) : length;
   rel_pos_bias->check_length(reach);
@@ -185,7 +185,7 @@ Tensor GatedAttentionImpl::attend(Tensor q, Tensor k, const Tensor& v, const Ten
   settings.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
   if (state == nullptr) return ops::attention(q, k, v, relative_bias(length), mask, settings);
 
-  // The stream: what completes the open chunk, then chunks of its own.
+  // Streaming: first the positions that complete the open chunk, then further chunks.
   const int64_t open = state->keys.defined() ? state->keys.size(1) : 0;
   const int64_t head = open == 0 ? 0 : chunked ? std::min(length, options_.chunk - open) : length;
   Tensor padding = mask;
@@ -194,7 +194,7 @@ Tensor GatedAttentionImpl::attend(Tensor q, Tensor k, const Tensor& v, const Ten
     padding = torch::cat(
         {state->padding.defined() ? state->padding : none(open), mask.defined() ? mask : none(length)}, 1);
   }
-  const Tensor keys = append(state->keys, k), values = append(state->values, v);  // open + length
+  const Tensor keys = append(state->keys, k), values = append(state->values, v);  // (B, open + length, ...)
   std::vector<Tensor> outs;
   if (head > 0) {
     auto first = settings;
@@ -213,7 +213,7 @@ Tensor GatedAttentionImpl::attend(Tensor q, Tensor k, const Tensor& v, const Ten
                                   relative_bias(length - head), slice_length(padding, from, to), rest));
   }
   const int64_t total = open + length, still_open = chunked ? total % options_.chunk : total;
-  // A copy: a slice would keep the whole segment alive with it.
+  // Cloned, because a slice would keep the whole segment alive.
   const auto tail = [&](const Tensor& x) {
     return x.defined() && still_open > 0 ? x.slice(1, total - still_open).clone() : Tensor();
   };

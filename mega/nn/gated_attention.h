@@ -11,14 +11,13 @@
 namespace mega::nn {
 
 // The released MovingAverageGatedAttention, with its parameter names: norm, move, v_proj, mx_proj, h_proj,
-// gamma, beta, rel_pos_bias. It holds the residual and the norm, so it stands where "attention + add + norm"
-// stood.
+// gamma, beta, rel_pos_bias. Includes residual and norm, so it replaces "attention + add + norm".
 class GatedAttentionImpl : public torch::nn::Module {
  public:
   explicit GatedAttentionImpl(const BlockOptions& options);
 
-  // x (B, L, D), mask (B, L) bool with true = padding -> (B, L, D). With a state, x continues the stream it
-  // describes: a segment of any length, or one step. A state needs a causal layer with a unidirectional EMA.
+  // x (B, L, D), mask (B, L) bool with true = padding -> (B, L, D). With a state, x continues its stream with
+  // a segment of any length, or one step. A state needs a causal layer with a unidirectional EMA.
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask = {},
                         GatedAttentionState* state = nullptr);
 
@@ -45,7 +44,7 @@ class GatedAttentionImpl : public torch::nn::Module {
   ops::RelativeBias relative_bias(int64_t length);
 
   BlockOptions options_;
-  Activation average_;  // of the moving average
+  Activation average_;  // applied to the moving average
 };
 TORCH_MODULE(GatedAttention);
 

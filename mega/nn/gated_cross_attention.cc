@@ -41,8 +41,8 @@ Tensor GatedCrossAttentionImpl::drop(const Tensor& x, double rate) {
   return options_.feature_dropout ? ops::feature_dropout(x, dropout) : ops::dropout(x, dropout);
 }
 
-// As the Mega layer, but without EMA, with linear queries and keys, and a candidate from the attention alone.
-// The source is never normalised here.
+// Like the Mega layer, but without EMA, with linear queries and keys, and with a candidate computed from the
+// attention alone. The source is not normalised here.
 Tensor GatedCrossAttentionImpl::forward(const Tensor& query, const Tensor& source, const Tensor& source_mask,
                                         CrossAttentionState* state) {
   ops::check_sequence("gated cross attention, target", query, options_.width, k_proj->weight);

@@ -1,4 +1,4 @@
-// Attention of a target to a source, gated: the decoder's second sublayer.
+// Gated attention of a target to a source: the decoder's second sublayer.
 #pragma once
 
 #include "mega/config/layer_options.h"
@@ -10,14 +10,13 @@
 namespace mega::nn {
 
 // The released GatedCrossAttention, with its parameter names: norm, k_proj, v_proj, q_proj, h_proj,
-// rel_pos_bias. Never chunked, never causal; options.max_positions is the longer of source and target.
+// rel_pos_bias. Never chunked, never causal; options.max_positions covers the longer of source and target.
 class GatedCrossAttentionImpl : public torch::nn::Module {
  public:
   explicit GatedCrossAttentionImpl(const BlockOptions& options);
 
-  // query (B, T, D), source (B, K, D), mask (B, K) bool with true = padding of the source -> (B, T, D).
-  // With a state, queries continue the stream; source and mask are read by the first call and need not be
-  // passed again.
+  // query (B, T, D), source (B, K, D), mask (B, K) bool with true = padding of the source -> (B, T, D). With
+  // a state, queries continue the stream; only the first call reads source and mask.
   torch::Tensor forward(const torch::Tensor& query, const torch::Tensor& source,
                         const torch::Tensor& mask = {}, CrossAttentionState* state = nullptr);
 

@@ -13,20 +13,20 @@ MegaBlockImpl::MegaBlockImpl(const BlockOptions& options, bool cross_attention) 
   if (options.hidden > 0) nffn = register_module("nffn", FeedForward(options));
 }
 
-// Stochastic depth: in training, a block is left out as a whole now and then.
+// Stochastic depth: in training, whole blocks are skipped at random.
 bool MegaBlockImpl::skipped() const {
   return is_training() && options_.layer_dropout > 0.0 &&
          torch::rand({1}).item<double>() < options_.layer_dropout;
 }
 
 Tensor MegaBlockImpl::forward(const Tensor& x, const Tensor& mask, BlockState* state) {
-  require(!cross_attn, "this block has cross attention: it needs a source");
+  require(!cross_attn, "this block has cross-attention: it needs a source");
   return forward(x, mask, Tensor(), Tensor(), state);
 }
 
 Tensor MegaBlockImpl::forward(const Tensor& x, const Tensor& mask, const Tensor& source,
                               const Tensor& source_mask, BlockState* state) {
-  // A stream cannot leave a block out: its state would fall behind.
+  // With a state no block is skipped: its state would fall behind.
   if (state == nullptr && skipped()) return x;
   Tensor y = mega_layer->forward(x, mask, state == nullptr ? nullptr : &state->attention);
   ops::watch("mega_layer", y);

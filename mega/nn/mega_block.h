@@ -1,4 +1,4 @@
-// One block: gated attention, gated cross attention in a decoder, feed-forward (section 3.4).
+// One block: gated attention, gated cross-attention (decoder only), feed-forward (section 3.4).
 #pragma once
 
 #include "mega/config/layer_options.h"
@@ -14,17 +14,17 @@ class MegaBlockImpl : public torch::nn::Module {
  public:
   explicit MegaBlockImpl(const BlockOptions& options, bool cross_attention = false);
 
-  // x (B, L, D), mask (B, L) bool with true = padding -> (B, L, D); a state as in GatedAttention.
+  // x (B, L, D), mask (B, L) bool with true = padding -> (B, L, D); state as in GatedAttention.
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask = {}, BlockState* state = nullptr);
 
-  // The same for a decoder: source (B, K, D), source_mask (B, K).
+  // For a decoder: source (B, K, D), source_mask (B, K).
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask, const torch::Tensor& source,
                         const torch::Tensor& source_mask, BlockState* state = nullptr);
 
   void pretty_print(std::ostream& stream) const override { stream << "MegaBlock"; }
 
   GatedAttention mega_layer{nullptr};
-  GatedCrossAttention cross_attn{nullptr};  // empty unless asked for
+  GatedCrossAttention cross_attn{nullptr};  // empty unless cross_attention
   FeedForward nffn{nullptr};                // empty with hidden = 0
 
  private:

@@ -11,7 +11,7 @@ using torch::Tensor;
 constexpr double kEpsilon = 1e-5;
 constexpr double kMomentum = 0.1;
 
-// Sum over all processes, whose gradient is the sum of gradients.
+// Sum over all processes; its gradient is the sum of the gradients.
 struct AllReduceSum : torch::autograd::Function<AllReduceSum> {
   static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& x,
                         Communicator* communicator) {
@@ -66,7 +66,7 @@ void SequenceNormImpl::pretty_print(std::ostream& stream) const {
 }
 
 Tensor SequenceNormImpl::forward(const Tensor& x) {
-  require(x.size(-1) == width_, "norm of width ", width_, " cannot take an input of shape ", x.sizes());
+  require(x.size(-1) == width_, "a norm of width ", width_, " does not fit an input of shape ", x.sizes());
   switch (kind_) {
     case NormKind::layer:
       return torch::layer_norm(x, {width_}, weight_, bias_, kEpsilon);
@@ -104,7 +104,7 @@ void SequenceNormImpl::update_running(const ops::BatchStatistics& batch, double 
 
 Tensor SequenceNormImpl::shared_batch_norm(const Tensor& x) {
   const Tensor rows = x.reshape({-1, width_});
-  // Two rounds, because the variance around the common mean is far more exact than E[x^2] - E[x]^2.
+  // Two reductions, because the variance around the common mean is far more accurate than E[x^2] - E[x]^2.
   const Tensor count = torch::full({1}, static_cast<double>(rows.size(0)), rows.options());
   const Tensor sums = AllReduceSum::apply(torch::cat({rows.sum(0), count}), communicator_.get());
   const Tensor total = sums.narrow(0, width_, 1).detach();

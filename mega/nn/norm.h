@@ -9,14 +9,15 @@
 
 namespace mega::nn {
 
-// What batch statistics need of the other processes of a data-parallel run.
+// Communication with the other processes of a data-parallel run, for batch statistics.
 struct Communicator {
   virtual ~Communicator() = default;
-  // Replaces x by its sum over all processes; every process calls it with the same shape, in the same order.
+  // Replaces x with its sum over all processes; every process calls it with the same shape, in the same
+  // order.
   virtual void all_reduce_sum(torch::Tensor& x) = 0;
 };
 
-// The released SequenceNorm. eps is 1e-5 for every kind; padding that the user passes enters batch
+// The released SequenceNorm. eps is 1e-5 for every kind; padding passed by the user is included in batch
 // statistics.
 class SequenceNormImpl : public torch::nn::Module {
  public:
@@ -27,7 +28,7 @@ class SequenceNormImpl : public torch::nn::Module {
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
 
-  // For sync_batch: whom to share statistics with. Without one it is a plain batch norm.
+  // For sync_batch: shares statistics between processes. Without a communicator it is a plain batch norm.
   void set_communicator(std::shared_ptr<Communicator> communicator) {
     communicator_ = std::move(communicator);
   }
@@ -35,7 +36,7 @@ class SequenceNormImpl : public torch::nn::Module {
  private:
   torch::Tensor batch_norm(const torch::Tensor& x);
   torch::Tensor shared_batch_norm(const torch::Tensor& x);
-  // After a batch of `count` positions; the running variance is that of a sample, as released.
+  // Called after a batch of `count` positions; the running variance is the unbiased one, as released.
   void update_running(const ops::BatchStatistics& batch, double count);
 
   int64_t width_;

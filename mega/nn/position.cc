@@ -17,7 +17,8 @@ Tensor offsets(int64_t first, int64_t last, const Tensor& like) {
   return torch::arange(first, last + 1, torch::TensorOptions(torch::kInt64).device(like.device()));
 }
 
-// positions (L) x frequencies 10000^(-k / (Z/2)), k = 0 .. Z/2-1, in double: angles grow with the length.
+// positions (L) times frequencies 10000^(-k / (Z/2)), k = 0 .. Z/2-1, in double, as angles grow with the
+// length.
 Tensor angles(const Tensor& positions, int64_t half) {
   const auto options = torch::TensorOptions(torch::kFloat64).device(positions.device());
   const Tensor frequencies =
@@ -25,7 +26,7 @@ Tensor angles(const Tensor& positions, int64_t half) {
   return positions.to(torch::kFloat64).unsqueeze(1) * frequencies;
 }
 
-// A learned number for each offset up to the longest: the released `simple` bias.
+// One learned bias per offset, up to the longest sequence: the released `simple` bias.
 class SimplePosition : public PositionImpl {
  public:
   explicit SimplePosition(int64_t positions) : positions_(positions) {
@@ -37,7 +38,7 @@ class SimplePosition : public PositionImpl {
     return {table_.narrow(0, positions_ - 1 + first, last - first + 1), first};
   }
   void check_length(int64_t length) const override {
-    require(length <= positions_, "the simple position bias knows ", positions_,
+    require(length <= positions_, "the simple position bias supports ", positions_,
             " positions, the sequence has ", length,
             "; raise max_positions, attend in chunks, or use another kind of position");
   }
@@ -47,8 +48,8 @@ class SimplePosition : public PositionImpl {
   Tensor table_;
 };
 
-// The released rotary bias: Rot(alpha)_i . Rot(beta)_j for learned alpha and beta (1, Z), which depends on i
-// - j alone: sum_k (a1 b1 + a2 b2) cos((i - j) theta_k) + (a1 b2 - a2 b1) sin((i - j) theta_k).
+// The released rotary bias: Rot(alpha)_i . Rot(beta)_j for learned alpha and beta (1, Z), which depends only
+// on i - j: sum_k (a1 b1 + a2 b2) cos((i - j) theta_k) + (a1 b2 - a2 b1) sin((i - j) theta_k).
 class RotaryPosition : public PositionImpl {
  public:
   explicit RotaryPosition(int64_t shared) : half_(shared / 2) {
@@ -66,8 +67,8 @@ class RotaryPosition : public PositionImpl {
   }
 
  private:
-  // cos and sin of (i - j) theta for offsets j - i from first to last. They depend on no parameter, so they
-  // are kept, and grow by doubling: a step of decoding reads rows, it computes none.
+  // cos and sin of (i - j) theta for offsets j - i from first to last. They do not depend on parameters, so
+  // the table is cached and grows by doubling: a decoding step only reads rows of it.
   Tensor table(int64_t first, int64_t last) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const int64_t reach = std::max(std::abs(first), std::abs(last));
@@ -82,11 +83,11 @@ class RotaryPosition : public PositionImpl {
 
   int64_t half_, reach_ = 0;
   Tensor alpha_, beta_, waves_;
-  std::mutex mutex_;  // of waves_ and reach_
+  std::mutex mutex_;  // protects waves_ and reach_
 };
 
-// T5 (Raffel et al. 2020): 32 learned numbers; small offsets have one each, larger ones share by their
-// logarithm.
+// T5 (Raffel et al. 2020): 32 learned biases; small offsets have one each, larger ones share logarithmic
+// buckets.
 class T5Position : public PositionImpl {
  public:
   explicit T5Position(bool causal) : causal_(causal) {
@@ -124,7 +125,8 @@ class AlibiPosition : public PositionImpl {
   Tensor slope_;
 };
 
-// RoPE (Su et al. 2021): queries and keys are rotated by their position, in halves as the rotary bias.
+// RoPE (Su et al. 2021): queries and keys are rotated by their position; halves are paired as in the rotary
+// bias.
 class RopePosition : public PositionImpl {
  public:
   explicit RopePosition(int64_t shared) : half_(shared / 2) {
@@ -143,8 +145,9 @@ class RopePosition : public PositionImpl {
   int64_t half_;
 };
 
-// TUPE (Ke et al. 2021): learned positions with projections of their own, (p_i U_q) . (p_j U_k) / sqrt(Z)
-// beside the content's score. Carried as further columns of queries and keys, so that no L x L bias is built.
+// TUPE (Ke et al. 2021): adds (p_i U_q) . (p_j U_k) / sqrt(Z), from learned positions p with their own
+// projections, to the content score. Stored as extra columns of queries and keys, so that no L x L bias is
+// built.
 class TupePosition : public PositionImpl {
  public:
   TupePosition(int64_t shared, int64_t positions) : positions_(positions), shared_(shared) {
@@ -162,8 +165,8 @@ class TupePosition : public PositionImpl {
   }
   Tensor keys(const Tensor& x, const Tensor& positions) override { return append(x, positions, to_key_); }
   void check_length(int64_t length) const override {
-    require(length <= positions_, "the tupe positions are ", positions_, ", the sequence has ", length,
-            "; raise max_positions, attend in chunks, or use another kind of position");
+    require(length <= positions_, "the tupe bias supports ", positions_, " positions, the sequence has ",
+            length, "; raise max_positions, attend in chunks, or use another kind of position");
   }
 
  private:

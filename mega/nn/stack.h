@@ -1,4 +1,4 @@
-// What stands between the embedding and the head of a model: layers one above the other.
+// The layers between the embedding and the head of a model.
 #pragma once
 
 #include <vector>
@@ -11,25 +11,25 @@
 
 namespace mega::nn {
 
-// What a decoder attends to beside what it has written: encoded (B, K, D) and its padding mask (B, K), or
+// What a decoder attends to besides its own output: encoded (B, K, D) and its padding mask (B, K), or
 // undefined.
 struct Source {
   torch::Tensor encoded, mask;
 };
 
-// Kinds of models differ in their stack. Its modules are registered in `holder`, the module that also holds
-// the embedding, under the released names; the holder must outlive it.
+// Kinds of models differ in their stack. Its modules are registered under the released names in `holder`, the
+// module that also holds the embedding; the holder must outlive the stack.
 class Stack {
  public:
   virtual ~Stack() = default;
 
-  // Embeddings x (B, L, D), mask (B, L) bool with true = padding, or undefined -> (B, L, D). A state has an
-  // entry for each layer, which only the layer looks into; with one, x continues what it describes.
+  // Embeddings x (B, L, D), mask (B, L) bool with true = padding, or undefined -> (B, L, D). A state has one
+  // entry per layer, opaque to everything but that layer; x continues the stream it describes.
   virtual torch::Tensor forward(torch::Tensor x, const torch::Tensor& mask, State* state = nullptr,
                                 const Source& source = {}) = 0;
 };
 
-// Mega blocks, with a norm of the embeddings if asked for, and of the output where blocks are prenorm.
+// Mega blocks, with an optional norm of the embeddings, and a norm of the output if blocks are prenorm.
 class MegaStack : public Stack {
  public:
   MegaStack(const StackOptions& options, torch::nn::Module& holder);
@@ -47,7 +47,7 @@ class MegaStack : public Stack {
 // x (B, L, D) with zeros at padding.
 torch::Tensor zero_padding(const torch::Tensor& x, const torch::Tensor& mask);
 
-// What every stack does to its embeddings first: dropout, zeros at padding.
+// The first step of every stack: dropout on the embeddings, then zeros at padding.
 torch::Tensor begin_stack(const torch::Tensor& x, const torch::Tensor& mask, double dropout, bool training);
 
 }  // namespace mega::nn

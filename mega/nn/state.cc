@@ -38,10 +38,10 @@ State map_tensors(const State& state, const Change& change) {
   return result;
 }
 
-// Throws unless the parts of a block fit each other. Whether they fit a model, its layers check.
+// Throws unless the parts of a block are consistent. Layers check that they fit the model.
 void check_block(const std::string& where, const BlockState& block) {
   const auto& [ema, keys, values, padding, position] = block.attention;
-  const auto check = [&](bool ok, const char* what) { require(ok, where, what, ": a damaged state"); };
+  const auto check = [&](bool ok, const char* what) { require(ok, where, what, ": the state is damaged"); };
   const auto is = [](const Tensor& x, int64_t dimensions) {
     return !x.defined() || (x.dim() == dimensions && x.numel() > 0);
   };
@@ -77,7 +77,7 @@ State detach(const State& state) {
 
 namespace {
 
-// The tensors of all blocks; numbers go to `number(name, value)`.
+// The tensors of all blocks; scalars are passed to `number(name, value)`.
 template <class Number>
 ops::NamedTensors tensors_of(const State& state, const std::string& prefix, const Number& number) {
   ops::NamedTensors tensors;
@@ -93,7 +93,7 @@ ops::NamedTensors tensors_of(const State& state, const std::string& prefix, cons
   return tensors;
 }
 
-// A block whose numbers come from `number(name)`.
+// Reads a block; scalars come from `number(name)`.
 template <class Number>
 BlockState read_block(const Safetensors& file, const std::string& prefix, const std::string& where,
                       const Number& number) {
@@ -123,7 +123,7 @@ ops::NamedTensors to_tensors(const State& state, const std::string& prefix) {
 State from_tensors(const Safetensors& file, const std::string& prefix) {
   const auto number = [&](const std::string& name) {
     const Tensor value = ops::to_tensor(file.at(name));
-    require(value.scalar_type() == torch::kInt64 && value.numel() == 1, name, ": a damaged state");
+    require(value.scalar_type() == torch::kInt64 && value.numel() == 1, name, ": the state is damaged");
     return value.item<int64_t>();
   };
   State state;

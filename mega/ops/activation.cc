@@ -19,7 +19,7 @@ using torch::autograd::variable_list;
 struct Activate : torch::autograd::Function<Activate> {
   static Tensor forward(AutogradContext* context, const Tensor& x, Activation activation, Dropout dropout) {
     const Tensor input = x.contiguous();
-    // Dropout alone needs nothing of its input for the backward pass.
+    // Dropout alone does not need its input in the backward pass.
     if (activation != Activation::identity) context->save_for_backward({input});
     save(context, std::make_pair(activation, dropout));
     return activate_forward(input, activation, dropout);
@@ -88,7 +88,7 @@ Tensor activate(const Tensor& x, Activation activation, const Dropout& dropout) 
 
 Tensor relu2(const Tensor& x) { return torch::relu(x).square(); }
 
-// Equation 16 with the decimals of the released implementation.
+// Equation 16 with the constants rounded as in the released implementation.
 Tensor laplace(const Tensor& x) {
   constexpr double kMean = 0.707107, kDeviation = 0.282095;
   return 0.5 * (1 + torch::erf((x - kMean) / (kDeviation * M_SQRT2)));

@@ -7,18 +7,19 @@
 
 namespace mega::ops {
 
-// dropout(activation(x)), x (..., columns); rows of the dropout mask are the leading dimensions together.
+// dropout(activation(x)), x (..., columns); the leading dimensions are flattened to the rows of the dropout
+// mask.
 torch::Tensor activate(const torch::Tensor& x, Activation activation, const kernels::Dropout& dropout = {});
 
-// The fused form's two directions, for operations that contain one. x and dy are contiguous float32 on the
-// CPU.
+// Forward and backward of the fused form, for use inside larger operations. x and dy are contiguous float32
+// on the CPU.
 torch::Tensor activate_forward(const torch::Tensor& x, Activation activation,
                                const kernels::Dropout& dropout);
 // dy * mask * activation'(x)
 torch::Tensor activate_backward(const torch::Tensor& x, Activation activation,
                                 const kernels::Dropout& dropout, const torch::Tensor& dy);
 
-// The attention functions of section 3.2 that look at one score at a time.
+// The attention functions of section 3.2 that treat each score independently.
 torch::Tensor relu2(const torch::Tensor& x);
 torch::Tensor laplace(const torch::Tensor& x);
 

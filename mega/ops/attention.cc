@@ -18,12 +18,12 @@ using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Of queries and keys of one head.
+// Columns per head of queries and keys that are scaled.
 int64_t content_width(int64_t width, const AttentionSettings& settings) {
   return settings.content > 0 ? settings.content : width;
 }
 
-// What scores of content are divided by: sqrt(Z) for softmax, else the length l of blocks with the given keys
+// The divisor of the content scores: sqrt(Z) for softmax, otherwise the length l of blocks with these keys
 // and mask. Broadcasts over (N, Q, K).
 Tensor divisor(const Tensor& q, int64_t keys, const Tensor& mask, const AttentionSettings& settings) {
   if (settings.function == AttentionFunction::softmax)
@@ -37,7 +37,7 @@ Tensor divisor(const Tensor& q, int64_t keys, const Tensor& mask, const Attentio
 
 // ---- reference -------------------------------------------------------------------------------------------
 
-// q (N, Q, Z), k (N, K, Z), v (N, K, V), mask (N, K), dropped (N, Q, K): one block of attention each.
+// Attention of N independent blocks: q (N, Q, Z), k (N, K, Z), v (N, K, V), mask (N, K), dropped (N, Q, K).
 Tensor attend_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
                      const Tensor& mask, const Tensor& dropped, const AttentionSettings& settings) {
   const int64_t queries = q.size(1), keys = k.size(1);
@@ -46,7 +46,7 @@ Tensor attend_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const Re
   const Tensor offset = torch::arange(keys, indices).unsqueeze(0) - position;  // (Q, K)
   Tensor relative;
   if (bias.values.defined()) {
-    // The clamp only touches offsets that causality hides.
+    // The clamp only affects offsets that the causal mask hides.
     const Tensor index = (offset - bias.first).clamp(0, bias.values.numel() - 1);
     relative = bias.values.index_select(0, index.flatten()).view({queries, keys});
   }
@@ -85,8 +85,8 @@ Tensor fold(const Tensor& x, int64_t chunk) {
   return x.reshape(sizes);
 }
 
-// Calls body on tensors (B, L, ...) folded into blocks, on whole chunks first and then on what is left, and
-// puts the results, (blocks, C, X), together to (B, L, X).
+// Calls body on tensors (B, L, ...) folded into blocks, first for the whole chunks and then for the
+// remainder, and concatenates the results (blocks, C, X) to (B, L, X).
 template <class Body>
 Tensor by_chunks(const std::vector<Tensor>& tensors, int64_t chunk, const Body& body) {
   const int64_t batch = tensors[0].size(0), length = tensors[0].size(1), whole = length / chunk * chunk;
@@ -135,7 +135,7 @@ Tensor reference(const Tensor& q, const Tensor& k, const Tensor& v, const Relati
 
 // ---- fused -----------------------------------------------------------------------------------------------
 
-// The blocks of a batch: of each sequence, of each of its heads, the chunks.
+// The attention blocks of a batch: one per sequence, head and chunk.
 class Blocks {
  public:
   Blocks(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias, const Tensor& mask,
@@ -152,20 +152,20 @@ class Blocks {
 
   int64_t count() const { return q_.size(0) * settings_.heads * per_head_; }
   int64_t head(int64_t n) const { return n / per_head_ % settings_.heads; }
-  // First row of queries and of keys of block n in the flattened batch.
+  // First row of the queries and keys of block n in the flattened batch.
   int64_t query_row(int64_t n) const { return sequence(n) * q_.size(1) + first_query(n); }
   int64_t key_row(int64_t n) const { return sequence(n) * k_.size(1) + n % per_head_ * size_; }
-  // The same for what each head has of its own: rows (B, H, Q).
+  // The same for per-head tensors (B, H, Q).
   int64_t head_row(int64_t n) const { return n / per_head_ * q_.size(1) + first_query(n); }
 
-  // What one thread needs for any of them.
+  // Scratch space for one thread, enough for any block.
   Tensor scratch() const {
     const auto first = (*this)[0];
     return torch::empty({kernels::attention_scratch(first.queries, first.shared, first.values)},
                         q_.options());
   }
 
-  // A buffer of bias gradients, and where in it the gradient of offset 0 is.
+  // A buffer for bias gradients, and the address of offset 0 in it.
   Tensor bias_gradients(int64_t copies) const {
     return torch::zeros({copies, bias_.size(0), bias_.size(1)}, q_.options());
   }
@@ -217,8 +217,7 @@ class Blocks {
   int64_t first_offset_, size_, per_head_;
 };
 
-// Causal rows cost more the later they are: walks a range from both ends, so that equal shares are equal
-// work.
+// Later causal rows cost more: walks a range from both ends, so that equal shares are equal work.
 int64_t zigzag(int64_t i, int64_t count) { return i % 2 == 0 ? i / 2 : count - 1 - i / 2; }
 
 int64_t pieces_per_block(int64_t blocks, int64_t length, int64_t tile) {
@@ -258,12 +257,12 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias
               q.size(2) % heads == 0 && v.size(2) % heads == 0,
           "attention: queries ", q.sizes(), ", keys ", k.sizes(), " and values ", v.sizes(),
           " must be (B, Q, Z), (B, K, Z) and (B, K, V), Z and V multiples of the number of heads, ", heads);
-  require(heads == 1 || settings.content == 0, "attention: columns that are not scaled need a single head");
+  require(heads == 1 || settings.content == 0, "attention: unscaled columns need a single head");
   require(!mask.defined() || (mask.scalar_type() == torch::kBool && mask.dim() == 2 &&
                               mask.size(0) == k.size(0) && mask.size(1) == k.size(1)),
           "attention: the mask must be boolean (B, K) = (", k.size(0), ", ", k.size(1),
           "), true for padding; it is ", mask.defined() ? mask.sizes() : c10::IntArrayRef());
-  require(settings.chunk != 0, "attention: a chunk of 0 positions holds nothing; use -1 for full attention");
+  require(settings.chunk != 0, "attention: the chunk size must not be 0; use -1 for full attention");
   const bool chunked = settings.chunk > 0 && settings.chunk < k.size(1);
   require(!chunked || (q.size(1) == k.size(1) && settings.first_position == 0),
           "attention in chunks needs as many queries as keys, both from position 0");
@@ -316,8 +315,7 @@ AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const T
   const Tensor dense_mask = mask.defined() ? mask.contiguous() : mask;
   const Blocks blocks(q, k, v, bias, dense_mask, settings);
   const int64_t tiles = blocks.count() == 0 ? 0 : (blocks[0].keys + kKeys - 1) / kKeys;
-  // Several workers share a block when there are few blocks: each takes every other tile of keys and sums the
-  // queries' gradient apart.
+  // With few blocks, several workers share one: each takes every other key tile and accumulates its own dq.
   const int64_t workers =
       std::min<int64_t>(pieces_per_block(blocks.count(), tiles * kKeys, kKeys), at::get_num_threads());
   Tensor dq = torch::zeros({workers, q.size(0), q.size(1), q.size(2)}, q.options());
@@ -344,7 +342,8 @@ AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const T
       g.dv = derivative.dv.data_ptr<float>() + key * g.dv_stride + values;
       if (dbias.defined()) g.dbias = blocks.centre(dbias, at::get_thread_num(), n);
       for (int64_t t = 0; t < tiles; ++t) {
-        // Tiles in rounds of 2 * workers, one from each end of a round: causal tiles cost less the later.
+        // Tiles in rounds of 2 * workers, one from each end of a round: causal tiles cost less the later they
+        // are.
         const int64_t place = t % (2 * workers);
         if (std::min(place, 2 * workers - 1 - place) != worker) continue;
         const int64_t first = t * kKeys;
@@ -365,7 +364,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Relati
   if (!use_fused(q)) return reference(q, k, v, bias, mask, settings);
   Tensor scaled = q;
   if (const int64_t content = settings.content; content > 0 && content < q.size(2)) {
-    // The kernel divides all columns alike, so the rest is multiplied first.
+    // The kernel divides all columns, so the unscaled ones are multiplied by the divisor first.
     const auto unscale = [&](const Tensor& rest, const Tensor& keys, const Tensor& hidden) {
       return rest * divisor(rest, keys.size(1), hidden, settings);
     };

@@ -1,4 +1,4 @@
-// Attention with relative bias, in chunks or over the whole sequence.
+// Attention with a relative bias, in chunks or over the whole sequence.
 #pragma once
 
 #include "mega/config/layer_options.h"
@@ -10,28 +10,28 @@ namespace mega::ops {
 struct AttentionSettings {
   AttentionFunction function = AttentionFunction::softmax;
   bool causal = false;
-  int64_t chunk = -1;          // C; attention stays inside [cC, (c+1)C). Negative: one block of all.
-  int64_t first_position = 0;  // of query 0 among the keys; 0 when there are chunks
-  int64_t heads = 1;           // H; q, k and v hold their columns one head after the other
-  int64_t content = 0;         // of one head: how many columns are scaled, the rest is bias as is; 0: all
-  Dropout dropout;             // of the weights
+  int64_t chunk = -1;          // C; attention stays within [cC, (c+1)C). Negative: full attention.
+  int64_t first_position = 0;  // of query 0 among the keys; 0 with chunks
+  int64_t heads = 1;           // H; the columns of q, k and v are grouped by head
+  int64_t content = 0;         // columns per head that are scaled, the rest is added unscaled; 0: all
+  Dropout dropout;             // on the weights
 };
 
 // A bias that depends on key position minus query position: values[o - first] for offset o.
 struct RelativeBias {
-  torch::Tensor values;  // (offsets), or (H, offsets) for each head its own, or undefined for none
+  torch::Tensor values;  // (offsets), or (H, offsets) for one bias per head, or undefined for none
   int64_t first = 0;
 };
 
 // f(Q K^T scale + bias) V (equation 11). q (B, Q, H Z), k (B, K, H Z), v (B, K, H V), mask (B, K) bool with
-// true = padding, or undefined -> (B, Q, H V). Softmax scales by 1/sqrt(Z); the others by 1/l, where l is the
-// position of a causal query + 1, else the number of keys its chunk holds that are not padding. Where all
-// keys of a chunk are padding, softmax ignores the mask (as released). A query that sees no key gives 0.
+// true = padding, or undefined -> (B, Q, H V). Softmax scales by 1/sqrt(Z); the other functions by 1/l, where
+// l is position + 1 for a causal query, otherwise the number of unpadded keys in its chunk. If all keys of a
+// chunk are padding, softmax ignores the mask (as released). A query that sees no key gives 0.
 torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                         const RelativeBias& bias, const torch::Tensor& mask,
                         const AttentionSettings& settings);
 
-// The fused form's two directions, for operations that contain one. Contiguous float32 on the CPU.
+// Forward and backward of the fused form, for use inside larger operations. Contiguous float32 on the CPU.
 struct AttentionResult {
   torch::Tensor out;         // (B, Q, H V)
   torch::Tensor normalizer;  // (B, H, Q), softmax only
@@ -39,8 +39,7 @@ struct AttentionResult {
 AttentionResult attention_forward(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                                   const RelativeBias& bias, const torch::Tensor& mask,
                                   const AttentionSettings& settings);
-// dk and dv may be k and v themselves, which are then overwritten. dbias is undefined where nobody asks for
-// it.
+// dk and dv may alias k and v, which are then overwritten. dbias is undefined if its gradient is not needed.
 struct AttentionDerivative {
   torch::Tensor dk, dv, dq, dbias;
 };

@@ -17,7 +17,7 @@ using torch::autograd::variable_list;
 
 ConstRows const_rows(const Tensor& x) { return {x.data_ptr<float>(), x.size(1)}; }
 
-// Two sums for each column, (2, D) in double: add(sums, others, begin, end) adds those of a range of rows.
+// Two sums per column, (2, D) in double; add(sums, others, begin, end) adds a range of rows.
 template <class Add>
 Tensor sum_rows(const Tensor& rows, const Add& add) {
   const int64_t columns = rows.size(1);
@@ -30,7 +30,7 @@ Tensor sum_rows(const Tensor& rows, const Add& add) {
   return partial.sum(0);
 }
 
-// Each (D) in double. Measured from the first row, so that a large mean costs no digits.
+// Each (D) in double, computed relative to the first row, so that a large mean costs no precision.
 BatchStatistics statistics_of(const Tensor& rows) {
   const double count = static_cast<double>(rows.size(0));
   const Tensor shift = rows[0].to(torch::kFloat64);

@@ -1,17 +1,17 @@
-// Normalisation of each channel by its mean and variance over the batch, as in training.
+// Normalisation of each channel by its mean and variance over the batch, as in training mode.
 #pragma once
 
 #include "mega/ops/torch.h"
 
 namespace mega::ops {
 
-// Of each channel (D), no gradient: the mean, and the mean square of the distance from it.
+// Mean and (biased) variance of each channel, (D), without gradients.
 struct BatchStatistics {
   torch::Tensor mean, variance;
 };
 
 // (x - mean) / sqrt(variance + eps) * weight + bias; x (..., D), weight and bias (D), or both undefined.
-// `statistics` gets what it was normalised by.
+// `statistics` receives the mean and variance used.
 torch::Tensor batch_norm(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                          double eps, BatchStatistics* statistics);
 

@@ -16,7 +16,7 @@ void check_sequence(const char* what, const Tensor& x, int64_t width, const Tens
           " like the parameters, got ", x.scalar_type());
   require(x.device() == weight.device(), what, ": the input is on ", x.device(), ", the parameters are on ",
           weight.device());
-  // One sum finds any NaN or infinity at the cost of one read.
+  // One sum detects any NaN or infinity with a single read.
   const double sum = x.detach().sum().item<double>();
   if (std::isfinite(sum)) return;
   const int64_t count =

@@ -1,4 +1,4 @@
-// Checks of what a user passes to a module, with messages that say what was expected.
+// Checks of user input to modules, with messages that say what was expected.
 #pragma once
 
 #include "mega/ops/torch.h"

@@ -11,7 +11,7 @@ namespace mega::ops {
 using torch::Tensor;
 
 Dropout draw_dropout(double rate, bool training) {
-  require(rate >= 0.0 && rate <= 1.0, "a dropout rate lies between 0 and 1, not at ", rate);
+  require(rate >= 0.0 && rate <= 1.0, "a dropout rate must be between 0 and 1, not ", rate);
   if (!training || rate == 0.0) return {};
   auto generator = at::detail::getDefaultCPUGenerator();
   const std::lock_guard<std::mutex> lock(generator.mutex());

@@ -1,4 +1,4 @@
-// Dropout whose mask is a function of a seed, the same in every form (see mega/kernels/dropout.h).
+// Dropout whose mask is a function of a seed, identical in every form (see mega/kernels/dropout.h).
 #pragma once
 
 #include "mega/kernels/dropout.h"
@@ -8,16 +8,16 @@ namespace mega::ops {
 
 using kernels::Dropout;
 
-// Dropout of the given rate with a fresh seed from libtorch's CPU generator; inactive unless training.
+// Dropout with a fresh seed from libtorch's CPU generator; inactive unless training.
 Dropout draw_dropout(double rate, bool training);
 
-// x (..., columns); rows of the mask are the leading dimensions together.
+// x (..., columns); the leading dimensions are flattened to the rows of the mask.
 torch::Tensor dropout(const torch::Tensor& x, const Dropout& dropout);
 
-// Drops whole channels: one row of the mask for each sequence of x (B, L, D).
+// Drops whole channels: one mask row per sequence of x (B, L, D).
 torch::Tensor feature_dropout(const torch::Tensor& x, const Dropout& dropout);
 
-// The mask divided by (1 - rate), of shape (rows, columns).
+// The mask (rows, columns), already scaled by 1 / (1 - rate).
 torch::Tensor dropout_mask(const Dropout& dropout, int64_t rows, int64_t columns,
                            const torch::TensorOptions& options);
 

@@ -10,14 +10,14 @@ namespace {
 using torch::Tensor;
 using torch::indexing::Slice;
 
-// Rows of one direction, (D, N).
+// The rows of one direction, (D, N).
 EmaCoefficients direction(const EmaCoefficients& both, int64_t width, bool ahead) {
   const auto rows = [&](const Tensor& t) { return t.narrow(0, ahead ? width : 0, width); };
   return {rows(both.q), rows(both.b), rows(both.c)};
 }
 
-// q^l for l = 0..count-1, (D, N, count). A q that rounds to 1 must not overflow, nor one that rounds to 0
-// make 0 * infinity.
+// q^l for l = 0..count-1, (D, N, count). Clamped, so that a q rounded to 1 does not overflow and a q rounded
+// to 0 does not give 0 * infinity.
 Tensor powers(const Tensor& q, int64_t count) {
   const double tiny = q.scalar_type() == torch::kDouble ? 1e-300 : 1e-37;
   const Tensor lags = torch::arange(count, q.options());
@@ -30,7 +30,7 @@ Tensor kernel(const EmaCoefficients& coefficients, int64_t count) {
   return torch::matmul(weight, powers(coefficients.q, count)).squeeze(1);
 }
 
-// The next length whose only prime factors are 2, 3 and 5: transforms of others can be many times slower.
+// The next length with no prime factors but 2, 3 and 5: FFTs of other lengths can be many times slower.
 int64_t fast_length(int64_t least) {
   for (int64_t length = least;; ++length) {
     int64_t rest = length;
@@ -40,7 +40,7 @@ int64_t fast_length(int64_t least) {
   }
 }
 
-// FFTs exist for float and double only.
+// FFTs support float and double only.
 Tensor widened(const Tensor& x) {
   if (!x.defined() || x.scalar_type() == torch::kFloat || x.scalar_type() == torch::kDouble) return x;
   return x.to(torch::kFloat);
@@ -74,7 +74,7 @@ void check(const Tensor& x, const EmaCoefficients& coefficients, const Tensor& o
   require(settings.truncation >= 0, "truncation must be 0 (none) or a number of lags, not ",
           settings.truncation);
   if (state == nullptr) return;
-  require(!settings.bidirectional, "a bidirectional EMA has no state to carry: it looks ahead");
+  require(!settings.bidirectional, "a bidirectional EMA cannot carry a state: it depends on future inputs");
   require(!state->defined() || (state->sizes() == torch::IntArrayRef{batch, width, q.size(1)} &&
                                 state->scalar_type() == x.scalar_type()),
           "the EMA's state must be (", batch, ", ", width, ", ", q.size(1), ") of ", x.scalar_type());
@@ -111,8 +111,8 @@ EmaSums ema_convolution(const Tensor& x, const EmaCoefficients& coefficients, co
   const int64_t length = x.size(1), width = x.size(2);
   const bool cut = settings.truncation > 0 && settings.truncation < length && !state.defined();
   const int64_t lags = cut ? settings.truncation : length;
-  // Circular convolution of this size is linear where we read it; lags that look ahead wrap around to its
-  // end.
+  // At this size the circular convolution equals the linear one at the positions we read; forward-looking
+  // lags wrap around to the end.
   const int64_t size = fast_length(length + lags - 1);
   const EmaCoefficients back = direction(coefficients, width, false);
   Tensor spectrum = torch::fft::rfft(kernel(back, lags), size);
@@ -124,7 +124,7 @@ EmaSums ema_convolution(const Tensor& x, const EmaCoefficients& coefficients, co
       torch::fft::irfft(product, size).index({torch::indexing::Ellipsis, Slice(0, length)}).transpose(1, 2);
   if (!state.defined()) return {sums, {}};
 
-  // What is left of the state at t is q^(t+1) h.
+  // The contribution of the initial state at t is q^(t+1) h.
   const Tensor decays = powers(back.q, length + 1);
   const Tensor rest = torch::einsum("dn,dnl,bdn->bld", {back.c, decays.narrow(2, 1, length), state});
   const Tensor entered = torch::einsum("dnl,bld->bdn", {decays.narrow(2, 0, length).flip(2), x});

@@ -19,7 +19,7 @@ using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// (..., D, N) to (..., G, N, kEmaLanes), the layout of the kernels, and back.
+// Converts (..., D, N) to (..., G, N, kEmaLanes), the layout of the kernels, and back.
 Tensor packed(const Tensor& rows) {
   const int64_t width = rows.size(-2), n = rows.size(-1), groups = kernels::ema_groups(width);
   std::vector<int64_t> shape(rows.sizes().begin(), rows.sizes().end() - 2);
@@ -57,8 +57,9 @@ const uint8_t* pointer(const Tensor& mask, int64_t row) {
                         : nullptr;
 }
 
-// How the work is divided: an item is a batch row, a group of channels and a piece of time. Time is cut only
-// where the other two are too few to keep the threads busy, because it costs half as much again.
+// How the work is divided: an item is a batch row, a group of channels and a piece of time. Time is split
+// only if rows and groups are too few to keep all threads busy, because it makes the scan 1.5 times as
+// expensive.
 struct Plan {
   int64_t batch, length, width, n, groups, pieces, piece;
 
@@ -81,7 +82,7 @@ struct Plan {
   int64_t end(int64_t k) const { return std::min(length, (k + 1) * piece); }
   int64_t lanes(int64_t group) const { return std::min(kEmaLanes, width - group * kEmaLanes); }
 
-  // Calls body(row, group, piece) for all items, on all threads.
+  // Calls body(row, group, piece) for all items, in parallel.
   template <class Body>
   void each(const Body& body) const {
     at::parallel_for(0, batch * groups * pieces, 1, [&](int64_t first, int64_t last) {
@@ -90,15 +91,15 @@ struct Plan {
   }
 };
 
-// A contiguous (B, L, D) tensor seen by one item.
+// One item's view of a contiguous (B, L, D) tensor.
 EmaRows rows(const Plan& plan, const Tensor& x, int64_t row, int64_t group,
              const uint8_t* padding = nullptr) {
   return {x.data_ptr<float>() + row * plan.length * plan.width + group * kEmaLanes, plan.width, plan.length,
           plan.lanes(group), padding};
 }
 
-// One scan of the whole batch, in pieces. If there are several, each is first advanced from zero, which gives
-// the states before them (`connect`), and then run for good.
+// One scan of the whole batch, in pieces. With several pieces, each is first advanced from a zero state to
+// obtain the states between pieces (`connect`), then run from its true state.
 class Scan {
  public:
   struct Weights {
@@ -116,14 +117,14 @@ class Scan {
     if (with_slope) slope_ = torch::zeros_like(state_);
   }
 
-  // The state before the first step. If `arrived`, that step adds to it as it is, without decay.
+  // Sets the state before the first step. If `arrived`, the first step adds to it without decay.
   void start(const Tensor& state, bool arrived) {
     state_[first()].copy_(packed(state));
     if (arrived) ones_ = torch::ones({plan_.n, kEmaLanes}, q_.options());
   }
 
-  // Advances from zero, for connect(). Where the kernel is cut within a piece, the last T inputs are all
-  // there is.
+  // Advances from a zero state, for connect(). If the kernel is truncated within a piece, the last T inputs
+  // determine the state.
   void advance(const EmaRows& x, int64_t row, int64_t group, int64_t k) const {
     if (k == last()) return;
     EmaWeights w = weights(group);
@@ -140,7 +141,7 @@ class Scan {
     }
   }
 
-  // From states that begin at zero to those that continue the piece before.
+  // Turns states that started from zero into states that continue the previous piece.
   void connect() const {
     if (forgets()) return;
     for (int64_t k = first(); k != last(); k = after(k)) {
@@ -169,7 +170,7 @@ class Scan {
                        sums);
   }
 
-  // After all pieces have run: E and dE/dq of the last step, (B, D, N).
+  // Valid after all pieces have run: E and dE/dq of the last step, (B, D, N).
   Tensor state() const { return unpacked(state_[last()], plan_.width); }
   Tensor slope() const { return unpacked(slope_[last()], plan_.width); }
 
@@ -203,10 +204,10 @@ class Scan {
   int64_t truncation_;
   Tensor q_, output_, input_, cut_, cut_slope_;  // (G, N, kEmaLanes)
   Tensor ones_;                                  // (N, kEmaLanes)
-  Tensor state_, slope_;  // (pieces, B, G, N, kEmaLanes): before the piece; once run, after
+  Tensor state_, slope_;  // (pieces, B, G, N, kEmaLanes): before the piece, and after it once it has run
 };
 
-// What the autograd function knows in both directions.
+// The inputs of forward and backward.
 struct Inputs {
   Tensor x, q, b, c, omega, state, mask;  // contiguous
   EmaSettings settings;
@@ -221,8 +222,8 @@ struct Outputs {
   Tensor y, linear, state;
 };
 
-// Without a state the input weights move to the output, where they cost nothing: E = h / b. With one, b may
-// be zero where h is not.
+// Without a state the input weights are folded into the output weights at no cost: E = h / b. With a state
+// this is not possible, as b may be zero where h is not.
 Outputs forward(const Inputs& in, bool keep_linear) {
   const Plan plan(in.x, in.q, in.settings);
   Outputs out{torch::empty_like(in.x), {}, {}};
@@ -269,9 +270,9 @@ struct Gradients {
   Tensor x, q, b, c, omega, state;
 };
 
-// With g the gradient of the sums s, and w that of the state after x:
-//   dx is the same scan of g in the other direction;
-//   s = sum_n c (b E + q^(t+1) h) where E starts from zero and h is the state before x, so dq, db, dc and dh
+// Let g be the gradient of the sums s and w that of the state after x:
+//   dx is the same scan of g in the opposite direction;
+//   s = sum_n c (b E + q^(t+1) h), where E starts from zero and h is the state before x, so dq, db, dc and dh
 //   follow from sum_t g E, sum_t g dE/dq, R = sum_t g q^(t+1), and the last E and dE/dq.
 Gradients backward(const Inputs& in, const Tensor& linear, const Tensor& dy, const Tensor& w, bool needs_x,
                    bool needs_coefficients) {
@@ -298,7 +299,7 @@ Gradients backward(const Inputs& in, const Tensor& linear, const Tensor& dy, con
   const Tensor sums =
       torch::zeros({in.directions(), plan.pieces, plan.batch, plan.groups, 2, plan.n, kEmaLanes}, options);
   const Tensor skips = torch::zeros({plan.pieces, plan.batch, plan.groups, kEmaLanes}, options);
-  // g of an item, (L, kEmaLanes): kept for all of them only if they wait for each other.
+  // g of an item, (L, kEmaLanes): stored for all items only if pieces depend on each other.
   const Tensor all_g = torch::empty(
       {plan.pieces > 1 ? plan.batch * plan.groups : at::get_num_threads(), plan.length, kEmaLanes}, options);
   const auto g_of = [&](int64_t row, int64_t group) {
@@ -407,7 +408,7 @@ class EmaFunction : public torch::autograd::Function<EmaFunction> {
   }
 };
 
-// One token, nothing to differentiate: the recurrence itself, on the state as it lies.
+// One token without gradients: the recurrence itself, on the unpacked state.
 EmaFused step(const Inputs& in) {
   const int64_t batch = in.x.size(0), width = in.x.size(2), n = in.q.size(1);
   EmaFused out{torch::empty_like(in.x), torch::empty_like(in.state)};

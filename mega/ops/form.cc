@@ -16,8 +16,8 @@ FormGuard::~FormGuard() { current = previous_; }
 
 bool use_fused(const torch::Tensor& x) {
   const bool possible = x.device().is_cpu() && x.scalar_type() == torch::kFloat32;
-  require(possible || current != Form::fused, "the fused form computes float32 on the CPU, not ",
-          x.scalar_type(), " on ", x.device(), "; use the reference form for others");
+  require(possible || current != Form::fused, "the fused form supports only float32 on the CPU, not ",
+          x.scalar_type(), " on ", x.device(), "; use the reference form instead");
   return possible && current != Form::reference;
 }
 

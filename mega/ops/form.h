@@ -1,7 +1,7 @@
-// Which of its two forms an operation takes.
+// Selects between the two forms of an operation.
 //
 // `reference` is plain libtorch and reads like the paper's equation, on any device and dtype. `fused` is an
-// autograd function over our kernels, for float32 on the CPU. `automatic` is fused wherever it can be.
+// autograd function over our kernels, for float32 on the CPU. `automatic` uses fused wherever possible.
 #pragma once
 
 #include "mega/ops/torch.h"
@@ -10,10 +10,10 @@ namespace mega::ops {
 
 enum class Form { automatic, reference, fused };
 
-// The form that operations of this thread take.
+// The form used by operations on this thread.
 Form default_form();
 
-// Sets the form for the lifetime of the guard.
+// Sets this thread's form for the lifetime of the guard.
 class FormGuard {
  public:
   explicit FormGuard(Form form);
@@ -25,7 +25,7 @@ class FormGuard {
   Form previous_;
 };
 
-// Whether an operation on x is to be fused; an error if `fused` was demanded of what it cannot serve.
+// Whether to fuse an operation on x; an error if `fused` was requested but x does not allow it.
 bool use_fused(const torch::Tensor& x);
 
 }  // namespace mega::ops

@@ -89,7 +89,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
                         const MaybeTensor& given_mask, const GatedAttentionSettings& settings) {
     const Tensor relative = tensor_of(given_relative), mask = tensor_of(given_mask);
     const Widths w(residual, gamma, values);
-    // Both biases of the candidate at once; only their sum matters.
+    // Adds both biases of the candidate at once; only their sum matters.
     Tensor biases = mixed_bias.clone();
     biases.narrow(0, w.mixed - w.width, w.width).add_(bias);
     const Tensor mixed = linear_forward(activate_average(averaged, settings, w), mixed_weight, biases)
@@ -124,7 +124,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
     const Widths w(residual, gamma, values);
     const Tensor dy = gradients[0].contiguous();
 
-    // The output gate: update, candidate, residual.
+    // Output gate: gradients of update, candidate and residual.
     Tensor dmixed = torch::empty({w.rows, w.mixed}, mixed.options()), dresidual = torch::empty_like(residual);
     const Parts<float> dparts(dmixed.data_ptr<float>(), w);
     const Parts<const float> parts(mixed.data_ptr<float>(), w);
@@ -137,7 +137,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
       });
     }
 
-    // The product with the reset attention.
+    // Product with the reset attention.
     Tensor dweight = torch::empty_like(weight);
     {
       const Tensor product = reset_attention(attended.out, mixed, w);
@@ -156,7 +156,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
       });
     }
 
-    // Attention; the gradients of keys and values take the place of keys and values.
+    // Attention; the gradients of keys and values overwrite keys and values.
     const auto made = queries_keys_values(mixed, values, gamma, beta, settings, w);
     const auto d = attention_backward(made.q, made.k, made.v, relative, mask, settings.attention, attended,
                                       dattended, made.k, made.v);
@@ -177,7 +177,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
                                  w.values);
     });
 
-    // The mixed projection of the moving average.
+    // Mixed projection of the moving average.
     const Tensor dbiases = column_sums(dmixed);
     const Tensor dmixed_weight = linear_weight_gradient(dmixed, activate_average(averaged, settings, w));
     const Tensor daveraged =

@@ -1,4 +1,4 @@
-// The gated attention unit after the moving average, in one operation.
+// The gated attention unit after the moving average, as one operation.
 #pragma once
 
 #include "mega/config/layer_options.h"
@@ -9,17 +9,17 @@ namespace mega::ops {
 
 struct GatedAttentionSettings {
   AttentionSettings attention;
-  Activation average = Activation::silu;     // of the moving average
-  Activation activation = Activation::silu;  // of values and candidate
-  Dropout averaged;                          // of the moving average after its activation
+  Activation average = Activation::silu;     // applied to the moving average
+  Activation activation = Activation::silu;  // applied to values and candidate
+  Dropout averaged;                          // on the activated moving average
   Dropout values;                            // hidden dropout
   Dropout candidate;
 };
 
 struct GatedAttentionInputs {
-  torch::Tensor residual;  // (B, L, D), the layer's input
-  torch::Tensor averaged;  // (B, L, D), the moving average before its activation
-  torch::Tensor values;    // (B, L, V), before their activation
+  torch::Tensor residual;  // (B, L, D), input of the layer
+  torch::Tensor averaged;  // (B, L, D), the moving average before activation
+  torch::Tensor values;    // (B, L, V), before activation
   torch::Tensor mixed_weight,
       mixed_bias;              // mx_proj: (D + Z + V + D, D): update gate, shared, reset gate, candidate
   torch::Tensor gamma, beta;   // (2, Z)
@@ -27,8 +27,8 @@ struct GatedAttentionInputs {
 };
 
 // Fused form of what nn::GatedAttention composes from single operations (equations 7 to 15): float32 on the
-// CPU, no state. It keeps for the backward pass its inputs, their mixed projection (with the candidate in its
-// place), and the attention's output, and makes the rest again.
+// CPU, no state. For the backward pass it saves its inputs, their mixed projection (overwritten in place by
+// the candidate) and the attention output, and recomputes the rest.
 torch::Tensor gated_attention(const GatedAttentionInputs& inputs, const RelativeBias& relative,
                               const torch::Tensor& mask, const GatedAttentionSettings& settings);
 

@@ -20,7 +20,7 @@ Matrix matrix(const Tensor& x, bool transposed = false) {
   return {x.data_ptr<float>(), x.size(1), transposed};
 }
 
-// What happens to the input of a product first.
+// What is applied to the input before the product.
 struct Prologue {
   Activation activation = Activation::identity;
   Dropout dropout;
@@ -30,7 +30,7 @@ struct Prologue {
   }
 };
 
-// Keeps the input before its activation only; the activation is made again in the backward pass.
+// Saves only the input before its activation, which the backward pass recomputes.
 struct Linear : torch::autograd::Function<Linear> {
   static Tensor forward(AutogradContext* context, const Tensor& x, const Prologue& prologue,
                         const Tensor& weight, const MaybeTensor& bias) {

@@ -1,4 +1,4 @@
-// y = x W^T + b, also of an activated x.
+// y = x W^T + b, optionally of an activated x.
 #pragma once
 
 #include "mega/config/layer_options.h"
@@ -10,11 +10,11 @@ namespace mega::ops {
 // x (..., I), weight (O, I), bias (O) or undefined -> (..., O)
 torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias);
 
-// The same of dropout(activation(x)). Only x is kept for the backward pass.
+// linear(dropout(activation(x))). Saves only x for the backward pass.
 torch::Tensor activated_linear(const torch::Tensor& x, Activation activation, const Dropout& dropout,
                                const torch::Tensor& weight, const torch::Tensor& bias);
 
-// Pieces of it, for operations that contain one. Matrices are contiguous float32 on the CPU.
+// The parts, for use inside larger operations. Matrices are contiguous float32 on the CPU.
 // x (M, I) -> (M, O)
 torch::Tensor linear_forward(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias);
 // dy (M, O) -> dx (M, I)

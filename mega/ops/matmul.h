@@ -1,4 +1,4 @@
-// Plain float32 matrix products on the CPU, by the faster of the libraries at hand.
+// Plain float32 matrix products on the CPU, by the fastest available library.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct Matrix {
   bool transposed = false;  // use its transpose
 };
 
-// out (rows, columns) = A (rows, depth) B (depth, columns), added to what is there with `accumulate`.
+// out (rows, columns) = A (rows, depth) B (depth, columns), or += with `accumulate`.
 void matmul(int64_t rows, int64_t columns, int64_t depth, Matrix a, Matrix b, float* out, int64_t out_stride,
             bool accumulate = false);
 

@@ -1,4 +1,4 @@
-// Rows of work over the threads libtorch was given.
+// Splits rows over libtorch's threads.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -8,14 +8,14 @@
 
 namespace mega::ops {
 
-// Calls body(begin, end) on contiguous ranges of rows; a range is worth at least some thousand elements.
+// Calls body(begin, end) on contiguous ranges of rows of at least several thousand elements each.
 template <class Body>
 void parallel_rows(int64_t rows, int64_t columns, const Body& body) {
   at::parallel_for(0, rows, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, columns)), body);
 }
 
-// For sums over rows: pieces of fixed size, each summed by itself. The result is more exact than one long
-// sum, and the same for any number of threads.
+// For sums over rows: pieces of fixed size, each with its own partial sum. This is more accurate than one
+// long sum, and identical for any number of threads.
 inline constexpr int64_t kPieceRows = 1024;
 inline int64_t pieces_of(int64_t rows) { return (rows + kPieceRows - 1) / kPieceRows; }
 

@@ -1,5 +1,6 @@
-// What autograd functions share: keeping a plain value, such as a settings struct, for the backward pass, and
-// refusing a second derivative, which would otherwise silently be zero.
+// Helpers for autograd functions: save() and saved() keep a plain value, such as a settings struct, for the
+// backward pass; require_first_derivative() rejects a second derivative, which would otherwise silently be
+// zero.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,7 @@ T saved(torch::autograd::AutogradContext* context) {
 
 inline void require_first_derivative(const char* what) {
   require(!torch::GradMode::is_enabled(), "the fused form of ", what,
-          " has no second derivative; use the reference form (ops::FormGuard) for that");
+          " has no second derivative; use the reference form (ops::FormGuard) instead");
 }
 
 }  // namespace mega::ops

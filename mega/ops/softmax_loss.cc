@@ -18,13 +18,13 @@ Matrix dense(const Tensor& x, bool transposed = false) {
   return {x.data_ptr<float>(), x.size(1), transposed};
 }
 
-// Rows whose scores are held at once: few megabytes, but enough for an efficient product.
+// Rows whose scores are held at once: a few megabytes, but enough for an efficient product.
 int64_t block_rows(int64_t vocabulary) {
   constexpr int64_t kScores = 1 << 21, kFewest = 128;
   return std::max(kFewest, kScores / vocabulary);
 }
 
-// Calls body(scores (R, V), first row, R) for all rows of x W^T.
+// Calls body(scores (R, V), first row, R) for successive blocks of rows of x W^T.
 template <class Body>
 void for_each_block(const Tensor& x, const Tensor& weight, const Body& body) {
   const int64_t rows = x.size(0), vocabulary = weight.size(0), step = block_rows(vocabulary);
@@ -62,7 +62,7 @@ struct SoftmaxLosses : torch::autograd::Function<SoftmaxLosses> {
     Tensor dx = for_x ? torch::empty_like(x) : Tensor();
     Tensor dweight = for_weight ? torch::zeros_like(weight) : Tensor();
     for_each_block(x, weight, [&](const Tensor& scores, int64_t begin, int64_t count) {
-      // d loss / d scores = (softmax - one at the target) * gradient of the row.
+      // d loss / d scores = (softmax - one_hot(target)) * gradient of the row.
       scores.sub_(normalizer.narrow(0, begin, count).unsqueeze(1)).exp_();
       const Tensor rows = gradient.narrow(0, begin, count).unsqueeze(1);
       scores.mul_(rows).scatter_add_(1, targets.narrow(0, begin, count).unsqueeze(1), -rows);

@@ -13,12 +13,12 @@
 namespace mega::ops {
 namespace {
 
-constexpr size_t kAlignment = 64;   // of data; also the room for a block's size in front of it
-constexpr size_t kLarge = 1 << 20;  // smaller blocks are the C library's
+constexpr size_t kAlignment = 64;   // of data; also the space in front of it that holds the block's size
+constexpr size_t kLarge = 1 << 20;  // smaller blocks come from malloc
 constexpr size_t kUnit =
-    1 << 16;  // large blocks are multiples of this, so that nearly equal ones fit each other
+    1 << 16;  // large blocks are multiples of this, so that blocks of similar size are reusable
 
-// Idle blocks are kept as long as all blocks together are hardly larger than those in use once were.
+// Keeps idle blocks while the total stays within 1/16 of the highest use so far.
 class Blocks {
  public:
   void* take(size_t size) {
@@ -35,7 +35,7 @@ class Blocks {
       trim();
     }
     void* block = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    require(block != MAP_FAILED, "out of memory: no ", size >> 20, " MB for a tensor");
+    require(block != MAP_FAILED, "out of memory: cannot allocate ", size >> 20, " MB for a tensor");
     return block;
   }
 
@@ -86,7 +86,7 @@ class TensorCache final : public at::Allocator {
     const size_t unit = bytes >= kLarge ? kUnit : kAlignment;
     const size_t size = (bytes + kAlignment + unit - 1) / unit * unit;
     void* block = size >= kLarge ? blocks().take(size) : std::aligned_alloc(kAlignment, size);
-    require(block != nullptr, "out of memory: no ", bytes, " bytes for a tensor");
+    require(block != nullptr, "out of memory: cannot allocate ", bytes, " bytes for a tensor");
     *static_cast<size_t*>(block) = size;
     void* data = static_cast<char*>(block) + kAlignment;
     return {data, data, &release, at::kCPU};

@@ -1,13 +1,12 @@
-// An allocator for libtorch's CPU tensors that keeps the large blocks they free.
+// An allocator for libtorch's CPU tensors that caches large freed blocks.
 //
-// A training step frees and asks for the same hundreds of megabytes again and again. The C library gives
-// blocks of that size back to the system, and faulting their pages in anew costs a quarter of the step's
-// time.
+// A training step frees and reallocates the same hundreds of megabytes over and over. The C library returns
+// blocks of that size to the system, and page-faulting them in again takes a quarter of the step's time.
 #pragma once
 
 namespace mega::ops {
 
-// From now on, for the whole process. For programs, at their start: a library should not decide that.
+// Installs the allocator for the whole process. To be called by programs at start-up, not by libraries.
 void use_tensor_cache();
 
 }  // namespace mega::ops

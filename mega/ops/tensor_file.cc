@@ -28,7 +28,7 @@ Tensor to_tensor(const TensorView& view) {
     if (!view.data.empty()) std::memcpy(tensor.data_ptr(), view.data.data(), view.data.size());
     return tensor;
   }
-  fail(view.name, ": no tensor type for ", to_string(view.dtype));
+  fail(view.name, ": no libtorch type for ", to_string(view.dtype));
 }
 
 TensorViews::TensorViews(const NamedTensors& tensors) {
@@ -44,7 +44,7 @@ TensorViews::TensorViews(const NamedTensors& tensors) {
                         dense.sizes().vec(),
                         {static_cast<const std::byte*>(dense.data_ptr()), dense.nbytes()}});
     }
-    require(known, name, ": a tensor of ", dense.scalar_type(), " has no place in a safetensors file");
+    require(known, name, ": safetensors files cannot hold a tensor of type ", dense.scalar_type());
   }
 }
 

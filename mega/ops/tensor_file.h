@@ -1,4 +1,4 @@
-// libtorch tensors in and out of safetensors files.
+// Converts libtorch tensors from and to safetensors files.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 // A copy that owns its memory.
 torch::Tensor to_tensor(const TensorView& view);
 
-// Views of tensors as files have them: dense, on the CPU, kept alive by this object.
+// Views of tensors in file layout: contiguous, on the CPU, kept alive by this object.
 class TensorViews {
  public:
   explicit TensorViews(const NamedTensors& tensors);

@@ -10,7 +10,7 @@ thread_local Watch* current = nullptr;
 }  // namespace
 
 Watch::Watch() {
-  require(current == nullptr, "a forward pass is being watched already");
+  require(current == nullptr, "this thread already has a Watch");
   current = this;
 }
 

@@ -1,4 +1,4 @@
-// Finds the place in a forward pass where numbers stop being finite. Costs nothing unless somebody watches.
+// Finds where in a forward pass values become non-finite. Costs nothing unless a Watch exists.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mega::ops {
 
-// While it lives, the first place of this thread whose values are not finite is remembered.
+// During its lifetime, records the first place on this thread whose values are not finite.
 class Watch {
  public:
   Watch();
@@ -16,7 +16,7 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  const std::string& found() const { return found_; }  // "" : none
+  const std::string& found() const { return found_; }  // empty: all values were finite
 
  private:
   friend class WatchScope;
@@ -24,10 +24,11 @@ class Watch {
   std::string scope_, found_;
 };
 
-// Modules say what they made: watch("nffn", x).
+// Called by modules on their results: watch("nffn", x).
 void watch(std::string_view place, const torch::Tensor& values);
 
-// A part of the model's name, while it lives: WatchScope("layers", 3) makes "layers.3.nffn" of the above.
+// Prefixes places with a part of the model's name: within WatchScope("layers", 3), the above is
+// "layers.3.nffn".
 class WatchScope {
  public:
   WatchScope(std::string_view name, int64_t number);

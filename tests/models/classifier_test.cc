@@ -135,7 +135,7 @@ TEST(Classifier, SaysWhatIsWrongWithAnInput) {
   EXPECT_PRED2(contains, error(tokens, lengths({6, 0})), "each of 2 lengths must lie between 1 and 6");
   EXPECT_PRED2(contains, error(tokens, lengths({6})), "each of 2 lengths must lie between 1 and 6");
   EXPECT_PRED2(contains, error(tokens, torch::tensor({6.0, 4.5})), "int64");
-  EXPECT_PRED2(contains, error(random_tokens(1, 33)), "knows 32 positions, the sequence has 33");
+  EXPECT_PRED2(contains, error(random_tokens(1, 33)), "supports 32 positions, the sequence has 33");
 
   model = Classifier(ClassifierOptions{tiny(InputKind::samples)});
   EXPECT_PRED2(contains, error(tokens), "expected real numbers");

@@ -150,10 +150,8 @@ TEST(TokenPredictor, SaysWhatIsWrongAndGoesOnUnharmed) {
   EXPECT_TRUE(as_tensor(predictor.logits()).equal(as_tensor(other.logits())));
 
   for (const int64_t stride : {-1, 0, 11})
-    EXPECT_PRED2(contains, error_of([&] {
-                   TokenPredictor(transformer(), {.window = 10, .stride = stride});
-                 }),
-                 "cannot go on by");
+    EXPECT_PRED2(contains, error_of([&] { TokenPredictor(transformer(), {.window = 10, .stride = stride}); }),
+                 "cannot advance by");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(Watch, NobodyWatchesNothingHappens) {
     const Watch watcher;
     watch("x", kFine);
     EXPECT_EQ(watcher.found(), "");
-    EXPECT_PRED2(testing::contains, testing::error_of([] { Watch second; }), "watched already");
+    EXPECT_PRED2(testing::contains, testing::error_of([] { Watch second; }), "already has a Watch");
   }
   const Watch again;
   watch("x", kBad);
