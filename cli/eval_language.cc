@@ -124,7 +124,7 @@ class Evaluator {
 
   const LanguageEvaluation& request_;
   train::SavedLanguageModel saved_;
-  LanguageUnits units_ = LanguageUnits::bytes;
+  TextUnits units_ = TextUnits::bytes;
   data::TokenView text_;
 };
 

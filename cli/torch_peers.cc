@@ -5,7 +5,6 @@
 #include "mega/baselines/factory.h"
 #include "mega/models/token_predictor.h"
 #include "mega/ops/runtime.h"
-#include "mega/text/tokens.h"
 #include "mega/train/evaluation.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/text_evaluation.h"

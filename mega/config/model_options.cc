@@ -97,6 +97,11 @@ void check_fields(const ImageClassifierOptions& options) {
 
 }  // namespace
 
+int32_t cls_token(const SequenceOptions& options) {
+  const bool stands_there = options.pooling == Pooling::cls && options.input == InputKind::tokens;
+  return stands_there ? static_cast<int32_t>(options.vocabulary - 1) : -1;
+}
+
 BlockOptions decoder_block(const TranslatorOptions& options) {
   BlockOptions block = options.block;
   block.causal = true;

@@ -75,6 +75,13 @@ struct SequenceOptions {
   }
 };
 
+// Tokens that a model of whole sequences has beside those of its texts: the last number of its vocabulary is
+// <CLS>.
+inline constexpr int64_t kReservedTokens = 1;
+
+// The token that stands before each text of such a model; -1 for none.
+int32_t cls_token(const SequenceOptions& options);
+
 // A Mega encoder with a classifier on top: what a classifier of one sequence and a matcher of two have in
 // common.
 struct EncoderClassifierOptions : SequenceOptions {

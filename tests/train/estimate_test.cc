@@ -6,7 +6,6 @@
 
 #include "mega/baselines/factory.h"
 #include "mega/models/parameter_count.h"
-#include "mega/text/tokens.h"
 #include "mega/train/sequence_job.h"
 #include "tests/counting_allocator.h"
 #include "tests/train/language_helpers.h"
