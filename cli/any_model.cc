@@ -3,7 +3,6 @@
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/infer/models/answer.h"
-#include "mega/text/tokens.h"
 
 namespace mega::cli {
 namespace {
@@ -40,16 +39,14 @@ class EngineLanguageModel : public AnyLanguageModel {
 class EngineClassifier : public AnyClassifier {
  public:
   EngineClassifier(std::shared_ptr<const infer::Classifier> model, int threads)
-      : model_(std::move(model)),
-        pool_(threads),
-        encoder_(model_->signature(), cls_token(model_->options())) {}
+      : model_(std::move(model)), pool_(threads) {}
 
   const Signature& signature() const override { return model_->signature(); }
   int documents() const override { return static_cast<int>(model_->documents()); }
   std::vector<std::vector<float>> answers(std::vector<data::Record> records) override {
     std::vector<std::vector<float>> answers;
     for (const data::Record& record : records)
-      answers.push_back(infer::answer(*model_, encoder_, record, {pool_, work_}));
+      answers.push_back(infer::answer(*model_, model_->encoder(), record, {pool_, work_}));
     return answers;
   }
 
@@ -57,7 +54,6 @@ class EngineClassifier : public AnyClassifier {
   std::shared_ptr<const infer::Classifier> model_;
   ThreadPool pool_;
   infer::Workspace work_;
-  data::Encoder encoder_;
 };
 
 const OtherModels& others_for(const OpenRequest& request) {
@@ -75,8 +71,9 @@ std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request
   require(sequence_options(file.options) == nullptr, request.model,
           " is no language model but a classifier: `predict` answers with it");
   if (!file.options.kind().runs_in_engine()) {
-    require(session.cache == infer::CacheType::f32 && session.state.empty(), request.model,
-            " is a model of kind " + file.options.kind_name() + ": states and their types are of Mega models");
+    require(
+        session.cache == infer::CacheType::f32 && session.state.empty(), request.model,
+        " is a model of kind " + file.options.kind_name() + ": states and their types are of Mega models");
     return others_for(request).open_language_model(path, request.threads);
   }
   return std::make_unique<EngineLanguageModel>(

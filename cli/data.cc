@@ -15,7 +15,6 @@
 #include "mega/data/summary.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
-#include "mega/text/tokens.h"
 #include "mega/train/language_task.h"
 #include "mega/train/sequence_task.h"
 

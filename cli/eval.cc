@@ -14,7 +14,6 @@
 #include "mega/ops/runtime.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
-#include "mega/text/tokens.h"
 #include "mega/train/run.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/sequence_task.h"

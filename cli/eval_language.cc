@@ -123,7 +123,7 @@ class Evaluator {
 
   const LanguageEvaluation& request_;
   train::SavedLanguageModel saved_;
-  LanguageUnits units_ = LanguageUnits::bytes;
+  TextUnits units_ = TextUnits::bytes;
   data::TokenView text_;
 };
 

@@ -116,7 +116,7 @@ std::vector<QualityReport> QuantizeCommand::measure_language(const fs::path& bef
   const DataOptions options = evaluation_data(first->signature().data, data_path);
   const auto& input = std::get<LanguageInput>(first->signature().input.input);
   const std::shared_ptr<const Tokenizer> tokenizer =
-      make_tokenizer(input.units, first->signature().vocabulary, before.string());
+      make_tokenizer(first->signature(), first->options().vocabulary);
   const data::TokenView text = data::load_corpus(options, input, tokenizer).test;
   require(!text.empty(), options.path, ": no text to test on; --text names one");
   reports.push_back(compare(*first, *second, text, pool, most));

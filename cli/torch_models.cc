@@ -3,7 +3,6 @@
 #include "mega/baselines/model_builders.h"
 #include "mega/models/token_predictor.h"
 #include "mega/ops/runtime.h"
-#include "mega/text/tokens.h"
 #include "mega/train/evaluation.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/text_evaluation.h"
@@ -54,13 +53,13 @@ class TorchClassifier : public AnyClassifier {
 }  // namespace
 
 std::unique_ptr<AnyLanguageModel> TorchModels::open_language_model(const std::filesystem::path& path,
-                                                                  int threads) const {
+                                                                   int threads) const {
   ops::set_threads(threads);
   return std::make_unique<TorchLanguageModel>(train::load_language_model(path));
 }
 
 std::unique_ptr<AnyClassifier> TorchModels::open_classifier(const std::filesystem::path& path,
-                                                           int threads) const {
+                                                            int threads) const {
   ops::set_threads(threads);
   return std::make_unique<TorchClassifier>(train::load_model(path));
 }

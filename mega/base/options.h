@@ -138,9 +138,13 @@ class OptionCollector {
 
   template <class T>
   void list(const char* name, std::vector<T>& groups, const char* help) {
-    nodes_.push_back({name, help, std::nullopt, list_of(groups, [](T& group) {
-                        return OptionNode{"", "", std::nullopt, group_of(group), {}};
-                      }),
+    nodes_.push_back({name,
+                      help,
+                      std::nullopt,
+                      list_of(groups,
+                              [](T& group) {
+                                return OptionNode{"", "", std::nullopt, group_of(group), {}};
+                              }),
                       {}});
   }
 
@@ -178,7 +182,9 @@ class OptionCollector {
   template <class T>
   static OptionValue reference(std::vector<T>& values, std::optional<Range> range) {
     static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no addressable elements");
-    return list_of(values, [range](T& value) { return OptionNode{"", "", range, reference(value, range), {}}; });
+    return list_of(values, [range](T& value) {
+      return OptionNode{"", "", range, reference(value, range), {}};
+    });
   }
 
   template <class T>

@@ -11,6 +11,11 @@ void SequenceOptions::check() const {
           "channels: only input = series has several at each position");
 }
 
+int32_t cls_token(const SequenceOptions& options) {
+  const bool has_one = options.pooling == Pooling::cls && options.input == InputKind::tokens;
+  return has_one ? static_cast<int32_t>(options.vocabulary - 1) : -1;
+}
+
 void EncoderClassifierOptions::check() const {
   validate(block);
   SequenceOptions::check();
@@ -41,9 +46,13 @@ double EncoderClassifierOptions::activation_bytes(int64_t length, int64_t batch)
 void add_input_embedding_tensors(TensorList& list, const std::string& name, const SequenceOptions& options,
                                  int64_t width) {
   constexpr ModelPart kPart = ModelPart::embedding;
-  if (options.input == InputKind::tokens) return list.add_matrix(name + ".weight", options.vocabulary, width, kPart);
+  if (options.input == InputKind::tokens)
+    return list.add_matrix(name + ".weight", options.vocabulary, width, kPart);
   // One channel has the released shape. Its rows are channels, not outputs: no matrix to quantise.
-  list.add(name + ".weight", options.channels == 1 ? std::vector<int64_t>{width} : std::vector<int64_t>{options.channels, width}, kPart);
+  list.add(
+      name + ".weight",
+      options.channels == 1 ? std::vector<int64_t>{width} : std::vector<int64_t>{options.channels, width},
+      kPart);
   list.add(name + ".bias", {width}, kPart);
 }
 

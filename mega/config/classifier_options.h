@@ -67,6 +67,13 @@ struct SequenceOptions : ModelKind {
   }
 };
 
+// Tokens that a model of whole sequences has beside those of its texts: the last number of its vocabulary is
+// <CLS>.
+inline constexpr int64_t kReservedTokens = 1;
+
+// The token that stands before each text of such a model; -1 for none.
+int32_t cls_token(const SequenceOptions& options);
+
 // A Mega encoder with a classifier on top: what a classifier of one sequence and a matcher of two have in
 // common.
 struct EncoderClassifierOptions : SequenceOptions {
@@ -101,7 +108,6 @@ struct MatcherOptions : EncoderClassifierOptions {
 
   int64_t document_count() const override { return 2; }
 };
-
 
 // The tensors of an input embedding NAME, and of the head over so many representations of the given width.
 void add_input_embedding_tensors(TensorList& list, const std::string& name, const SequenceOptions& options,

@@ -1,6 +1,18 @@
 #include "mega/config/input_options.h"
 
+#include <type_traits>
+
 namespace mega {
+
+const TokenizerOptions* tokenizer_options(const InputOptions& options) {
+  return std::visit(
+      [](const auto& input) -> const TokenizerOptions* {
+        if constexpr (std::is_base_of_v<TokenizerOptions, std::remove_cvref_t<decltype(input)>>)
+          return &input;
+        return nullptr;
+      },
+      options.input);
+}
 
 Standardize standardization(const InputOptions& options) {
   if (const auto* audio = std::get_if<AudioInput>(&options.input)) return audio->standardize;

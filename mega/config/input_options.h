@@ -3,36 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <variant>
 
 #include "mega/base/options.h"
+#include "mega/text/tokenizer_options.h"
 
 namespace mega {
-
-// How a text becomes tokens: its bytes, or the words of a ListOps expression.
-enum class TextUnits { bytes, listops };
-
-// What a running text is cut into: its bytes, its characters (UTF-8), words between blanks, or the pieces
-// that SentencePiece learns.
-enum class LanguageUnits { bytes, characters, words, sentencepiece };
 
 // What real numbers are standardised with, over the training examples: nothing, mean and deviation of each
 // channel, or of each position of each channel (Speech Commands as released).
 enum class Standardize { none, channel, position };
 
-template <>
-struct EnumNames<TextUnits> {
-  static constexpr auto names =
-      enum_table<TextUnits>({{TextUnits::bytes, "bytes"}, {TextUnits::listops, "listops"}});
-};
-template <>
-struct EnumNames<LanguageUnits> {
-  static constexpr auto names = enum_table<LanguageUnits>({{LanguageUnits::bytes, "bytes"},
-                                                           {LanguageUnits::characters, "characters"},
-                                                           {LanguageUnits::words, "words"},
-                                                           {LanguageUnits::sentencepiece, "sentencepiece"}});
-};
 template <>
 struct EnumNames<Standardize> {
   static constexpr auto names = enum_table<Standardize>(
@@ -41,14 +22,17 @@ struct EnumNames<Standardize> {
 
 inline constexpr Range kLength{0, 1e9};
 
-struct TextInput {
+// Texts, or pairs of them, that a model says one thing about.
+struct TextInput : TokenizerOptions {
   static constexpr const char* kind = "text";
-  TextUnits units = TextUnits::bytes;
   int64_t max_length = 0;
+
+  TextInput() = default;
+  TextInput(TextUnits text_units, int64_t length) : max_length(length) { units = text_units; }
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
-    v.field("units", self.units, "how a text becomes tokens");
+    TokenizerOptions::visit(self, v);
     v.field("max_length", self.max_length, "tokens that are read of a text; 0 reads all", kLength);
   }
 };
@@ -102,23 +86,8 @@ struct SeriesInput {
 };
 
 // Running text, of which a model predicts every next token.
-struct LanguageInput {
+struct LanguageInput : TokenizerOptions {
   static constexpr const char* kind = "language";
-  LanguageUnits units = LanguageUnits::bytes;
-  int64_t vocabulary = 0;
-  int64_t min_count = 1;
-  std::string model = "";
-
-  template <class Self, class Visitor>
-  static void visit(Self& self, Visitor& v) {
-    v.field("units", self.units, "what a text is cut into");
-    v.field("vocabulary", self.vocabulary,
-            "most token types, the frequent ones first; 0: all there are (sentencepiece: 8000)",
-            Range{0, 1 << 30});
-    v.field("min_count", self.min_count, "words and characters that are rarer become <unk>", Range{1, 1e12});
-    v.field("model", self.model,
-            "a SentencePiece model to use (sentencepiece), in place of one learnt from the text");
-  }
 };
 
 struct InputOptions {
@@ -129,6 +98,9 @@ struct InputOptions {
     v.variant("kind", self.input, "what a model reads");
   }
 };
+
+// How text becomes tokens; null for input that is no text.
+const TokenizerOptions* tokenizer_options(const InputOptions& options);
 
 // None for texts and images.
 Standardize standardization(const InputOptions& options);

@@ -44,7 +44,8 @@ void add_adaptive_tensors(TensorList& list, const TokenOptions& options, int64_t
   for (size_t i = 1; i < bands.size(); ++i) {
     const std::string tail = softmax + "tail." + std::to_string(i - 1);
     if (!options.tie_projections) list.add_matrix(tail + ".0.weight", bands[i].width, width, ModelPart::head);
-    list.add_tied(tail + ".2.weight", bands[i].size(), bands[i].width, ModelPart::head, pair(i) + ".0.weight");
+    list.add_tied(tail + ".2.weight", bands[i].size(), bands[i].width, ModelPart::head,
+                  pair(i) + ".0.weight");
   }
 }
 
@@ -95,7 +96,8 @@ double LanguageModelOptions::multiply_adds(int64_t length) const {
 
 double LanguageModelOptions::activation_bytes(int64_t length, int64_t batch) const {
   const BlockActivations numbers = block_activations(block);
-  const double tokens = static_cast<double>(length) * static_cast<double>(batch), d = static_cast<double>(block.width);
+  const double tokens = static_cast<double>(length) * static_cast<double>(batch),
+               d = static_cast<double>(block.width);
   const double kept = static_cast<double>(layers) * numbers.kept + 2 * d;  // and the final norm
   return 4.0 * tokens * kept +
          std::max(4.0 * tokens * numbers.moment, output_bytes(*this, block.width, length * batch));

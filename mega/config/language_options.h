@@ -81,7 +81,6 @@ struct LanguageModelOptions : TokenOptions {
   }
 };
 
-
 // Throws where the embedding and the output layer of a model of this width do not fit each other.
 void check_token_layers(const TokenOptions& options, int64_t width);
 

@@ -10,7 +10,6 @@
 #include "mega/base/error.h"
 #include "mega/base/json.h"
 #include "mega/base/options_io.h"
-#include "mega/text/tokens.h"
 
 namespace mega {
 namespace {
@@ -132,15 +131,28 @@ void to_target_units(std::span<float> outputs, const Signature& signature) {
     outputs[i] = outputs[i] * signature.target_deviation[i] + signature.target_mean[i];
 }
 
+std::shared_ptr<const Tokenizer> make_tokenizer(const Signature& signature, int64_t types) {
+  const TokenizerOptions* options = tokenizer_options(signature.input);
+  if (options == nullptr) return nullptr;
+  std::shared_ptr<const Tokenizer> tokenizer =
+      make_tokenizer(options->units, signature.vocabulary, kVocabularyKey);
+  require(tokenizer->size() <= types, "the vocabulary has ", tokenizer->size(), " token types, the model ",
+          types);
+  return tokenizer;
+}
+
+int64_t embedding_count(int64_t types, int64_t reserved) { return (types + reserved + 7) / 8 * 8; }
+
 void check_input(const InputOptions& input, const SequenceOptions& options) {
   const auto* text = std::get_if<TextInput>(&input.input);
   require((text != nullptr) == (options.input == InputKind::tokens),
           "model.input = ", to_string(options.input),
           " does not fit input.kind: tokens come from texts, real numbers from all else");
-  if (text != nullptr)
-    require(options.vocabulary > token_types(text->units), "model.vocabulary = ", options.vocabulary,
-            " is too small: input.units = ", to_string(text->units), " needs more than ",
-            token_types(text->units));
+  if (text != nullptr && has_fixed_vocabulary(text->units)) {
+    const int64_t types = make_tokenizer(text->units, "", "")->size();
+    require(options.vocabulary > types, "model.vocabulary = ", options.vocabulary,
+            " is too small: input.units = ", to_string(text->units), " needs more than ", types);
+  }
   const auto* series = std::get_if<SeriesInput>(&input.input);
   if (options.input != InputKind::tokens)
     require(options.channels == (series != nullptr ? series->channels : 1),
@@ -148,13 +160,14 @@ void check_input(const InputOptions& input, const SequenceOptions& options) {
             series != nullptr ? series->channels : 1);
 }
 
-void check_signature(const Signature& signature, const SequenceOptions& options) {
+std::shared_ptr<const Tokenizer> check_signature(const Signature& signature, const SequenceOptions& options) {
   check_input(signature.input, options);
   const bool regression = options.objective == Objective::regression;
   const size_t outputs = regression ? signature.target_mean.size() : signature.classes.size();
   require(static_cast<int64_t>(outputs) == options.classes && signature.classes.empty() == regression,
           "the model has ", options.classes, " outputs, and the file has ",
           regression ? "mean and deviation of " : "names for ", outputs);
+  return make_tokenizer(signature, options.vocabulary - kReservedTokens);
 }
 
 }  // namespace mega

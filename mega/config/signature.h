@@ -2,6 +2,7 @@
 // the training examples, and the names of its classes. Stands in the model file beside the weights.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "mega/config/data_options.h"
 #include "mega/config/input_options.h"
 #include "mega/config/model_options.h"
+#include "mega/text/tokenizer.h"
 
 namespace mega {
 
@@ -20,7 +22,8 @@ struct Signature {
   // Of the training examples: one number per channel, or per position and channel; empty: not standardised.
   std::vector<float> mean, deviation;
   std::vector<float> target_mean, target_deviation;  // one per output of a regression
-  std::string vocabulary;  // of a language model's tokenizer (mega/text/tokenizer.h)
+  std::string
+      vocabulary;  // of the tokenizer (mega/text/tokenizer.h); empty where it is fixed, or no text is read
 };
 
 // The signature as metadata and as tensors of a model file; the tensors refer to the signature's memory.
@@ -35,9 +38,17 @@ Signature read_signature(const Safetensors& file, const std::string& where);
 // What a regression's outputs stand for: the inverse of how its targets were standardised for training.
 void to_target_units(std::span<float> outputs, const Signature& signature);
 
+// The tokenizer of a model, for its input and vocabulary; null where it reads no text. Error where the
+// vocabulary is damaged or has more token types than `types`, those of which the model has embeddings.
+std::shared_ptr<const Tokenizer> make_tokenizer(const Signature& signature, int64_t types);
+
+// The number of embeddings for a vocabulary: `types` and those that no text makes, rounded up to a multiple
+// of eight, as released: products like it.
+int64_t embedding_count(int64_t types, int64_t reserved);
+
 // Throws where a model of these options cannot read such input.
 void check_input(const InputOptions& input, const SequenceOptions& options);
-// The same, and where it has other outputs.
-void check_signature(const Signature& signature, const SequenceOptions& options);
+// The same, and where its vocabulary or outputs are others. Gives the tokenizer; null where it reads no text.
+std::shared_ptr<const Tokenizer> check_signature(const Signature& signature, const SequenceOptions& options);
 
 }  // namespace mega

@@ -30,10 +30,10 @@ struct TensorInfo {
   std::string name;  // the released one
   std::vector<int64_t> shape;
   ModelPart part = ModelPart::head;
-  DType dtype = DType::F32;    // as trained
-  bool is_parameter = true;    // false: a buffer, such as running statistics
-  bool quantizable = false;    // a matrix whose rows are read whole: by a product, or as embeddings
-  std::string tied_to;         // the tensor that it is another name of; not in the file, not counted
+  DType dtype = DType::F32;  // as trained
+  bool is_parameter = true;  // false: a buffer, such as running statistics
+  bool quantizable = false;  // a matrix whose rows are read whole: by a product, or as embeddings
+  std::string tied_to;       // the tensor that it is another name of; not in the file, not counted
 
   int64_t elements() const;
 };

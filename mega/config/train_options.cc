@@ -34,7 +34,8 @@ void validate(const TrainOptions& options) {
           " is above learning_rate = ", options.learning_rate);
   require(options.beta1 < 1 && options.beta2 < 1, "train: beta1 and beta2 must be below 1, got ",
           options.beta1, " and ", options.beta2);
-  require(options.blocks.min_chunks <= options.blocks.max_chunks, "train: blocks.min_chunks: ", options.blocks.min_chunks,
+  require(options.blocks.min_chunks <= options.blocks.max_chunks,
+          "train: blocks.min_chunks: ", options.blocks.min_chunks,
           " is more than max_chunks = ", options.blocks.max_chunks);
   for (const auto& [name, text] :
        {std::pair{"evaluate", options.evaluate}, {"checkpoint", options.checkpoint}}) {

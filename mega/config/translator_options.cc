@@ -7,9 +7,10 @@ namespace mega {
 void TranslatorOptions::check() const {
   validate(block);
   check_embedding_norm(normalize_embedding, block);
-  require(!block.causal,
-          "block.causal: the block describes the encoder, which sees its whole input (the decoder is causal by "
-          "itself); set block.causal = false");
+  require(
+      !block.causal,
+      "block.causal: the block describes the encoder, which sees its whole input (the decoder is causal by "
+      "itself); set block.causal = false");
 }
 
 BlockOptions decoder_block(const TranslatorOptions& options) {

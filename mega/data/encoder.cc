@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "mega/base/error.h"
-#include "mega/text/tokens.h"
 
 namespace mega::data {
 namespace {
@@ -20,14 +19,18 @@ int64_t max_length(const InputOptions& input) {
 
 }  // namespace
 
-Encoder::Encoder(Signature signature, int32_t cls) : signature_(std::move(signature)), cls_(cls) {}
+Encoder::Encoder(Signature signature, Token cls, std::shared_ptr<const Tokenizer> tokenizer)
+    : signature_(std::move(signature)), cls_(cls), tokenizer_(std::move(tokenizer)) {
+  if (tokenizer_ == nullptr) tokenizer_ = make_tokenizer(signature_, INT64_MAX);
+}
 
 int64_t Encoder::channels() const { return channels_of(signature_.input); }
 
 Sequence Encoder::encode(const Record& record, int document) const {
   Sequence sequence;
   if (const auto* text = std::get_if<TextInput>(&signature_.input.input)) {
-    sequence.tokens = tokenize(document == 0 ? record.bytes : record.second, *text);
+    sequence.tokens =
+        tokenizer_->encode_document(document == 0 ? record.bytes : record.second, text->max_length);
     if (cls_ >= 0) sequence.tokens.insert(sequence.tokens.begin(), cls_);
     sequence.length = static_cast<int64_t>(sequence.tokens.size());
     return sequence;
@@ -66,7 +69,8 @@ std::vector<float> Encoder::standardize(std::span<const float> values) const {
 
 int64_t Encoder::length(const Record& record, int document) const {
   if (const auto* text = std::get_if<TextInput>(&signature_.input.input))
-    return count_tokens(document == 0 ? record.bytes : record.second, *text) + (cls_ >= 0 ? 1 : 0);
+    return tokenizer_->document_length(document == 0 ? record.bytes : record.second, text->max_length) +
+           (cls_ >= 0 ? 1 : 0);
   if (std::holds_alternative<ImageInput>(signature_.input.input))
     return static_cast<int64_t>(record.bytes.size());
   return cut(static_cast<int64_t>(record.values.size()) / channels(), max_length(signature_.input));

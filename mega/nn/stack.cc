@@ -32,8 +32,8 @@ MegaStack::MegaStack(const StackOptions& options, torch::nn::Module& holder)
   }
   holder.register_module("layers", layers);
   if (block.prenorm)
-    final_norm_ = holder.register_module(
-        "final_norm", SequenceNorm(block.width, block.norm, options.affine_final_norm));
+    final_norm_ = holder.register_module("final_norm",
+                                         SequenceNorm(block.width, block.norm, options.affine_final_norm));
 }
 
 Tensor MegaStack::forward(Tensor x, const Tensor& mask, State* state, const Source& source) {

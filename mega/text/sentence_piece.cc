@@ -9,7 +9,6 @@
 #include "mega/base/utf8.h"
 #include "mega/text/piece_encoder.h"
 #include "mega/text/sentence_piece_model.h"
-#include "mega/text/tokens.h"
 
 namespace mega {
 namespace {
@@ -52,7 +51,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     encoder_ = model.algorithm == PieceAlgorithm::bpe ? make_bpe_encoder(model) : make_unigram_encoder(model);
     for (const auto& piece : model.pieces) {
       const bool has_text = piece.type != PieceType::unknown && piece.type != PieceType::control;
-      tokens_.push_back(has_text ? static_cast<int32_t>(size()) : kUnknown);
+      tokens_.push_back(has_text ? static_cast<Token>(size()) : kUnknown);
       if (has_text) texts_.push_back(with_blanks(piece.text));
     }
     for (size_t byte = 0; byte < byte_tokens_.size(); ++byte) {
@@ -64,9 +63,27 @@ class SentencePieceTokenizer final : public Tokenizer {
 
   int64_t size() const override { return kFirstSymbol + std::ssize(texts_); }
 
-  void encode_line(std::string_view line, std::vector<int32_t>& tokens) const override {
+  void encode_line(std::string_view line, std::vector<Token>& tokens) const override {
+    append(line, SIZE_MAX, tokens);
+  }
+
+  std::string vocabulary() const override { return bytes_; }
+
+ protected:
+  std::string symbol_text(Token token, bool /*begins_line*/) const override {
+    if (token == kUnknown) return std::string(kReplacement);
+    return texts_[static_cast<size_t>(token - kFirstSymbol)];
+  }
+
+  void encode_text(std::string_view text, size_t most, std::vector<Token>& tokens) const override {
+    append(as_line(text), most, tokens);
+  }
+
+ private:
+  // All tokens of a line, or at least `most` of them.
+  void append(std::string_view line, size_t most, std::vector<Token>& tokens) const {
     std::vector<int32_t> pieces;
-    while (!line.empty()) {
+    while (!line.empty() && tokens.size() < most) {
       const std::string text = take_characters(line);
       if (text.empty()) {
         tokens.push_back(byte_tokens_[static_cast<unsigned char>(line[0])]);
@@ -79,20 +96,11 @@ class SentencePieceTokenizer final : public Tokenizer {
     }
   }
 
-  std::string vocabulary() const override { return bytes_; }
-
- protected:
-  std::string symbol_text(int32_t token, bool /*begins_line*/) const override {
-    if (token == kUnknown) return std::string(kReplacement);
-    return texts_[static_cast<size_t>(token - kFirstSymbol)];
-  }
-
- private:
   const std::string bytes_;
   std::unique_ptr<PieceEncoder> encoder_;
-  std::vector<int32_t> tokens_;     // by SentencePiece's number
+  std::vector<Token> tokens_;       // by SentencePiece's number
   std::vector<std::string> texts_;  // by token
-  std::array<int32_t, 256> byte_tokens_;
+  std::array<Token, 256> byte_tokens_;
 };
 
 }  // namespace
@@ -101,7 +109,7 @@ std::unique_ptr<Tokenizer> make_sentence_piece_tokenizer(std::string_view model,
   return std::make_unique<SentencePieceTokenizer>(model, where);
 }
 
-std::unique_ptr<Tokenizer> load_sentence_piece_tokenizer(const LanguageInput& options) {
+std::unique_ptr<Tokenizer> load_sentence_piece_tokenizer(const TokenizerOptions& options) {
   const MappedFile file(options.model);
   const auto bytes = file.bytes();
   require(bytes.size() <= kLargestModel, options.model, ": ", human_bytes(bytes.size()),

@@ -28,10 +28,11 @@ inline constexpr int64_t kUsualPieces = 8000;
 std::unique_ptr<Tokenizer> make_sentence_piece_tokenizer(std::string_view model, const std::string& where);
 
 // The tokenizer of the file `options.model`; Error where it has more types than `options.vocabulary`.
-std::unique_ptr<Tokenizer> load_sentence_piece_tokenizer(const LanguageInput& options);
+std::unique_ptr<Tokenizer> load_sentence_piece_tokenizer(const TokenizerOptions& options);
 
-// Learns (unigram) from a sample of 16 MiB where the text is longer. A text that has not enough different
-// pieces gives a smaller vocabulary than was asked for. Error where `spm_train` is not installed.
-std::unique_ptr<TokenizerBuilder> make_sentence_piece_builder(const LanguageInput& options);
+// Learns (unigram) from a sample of so many bytes where the text is longer. A text that has not enough
+// different pieces gives a smaller vocabulary than was asked for. Error where `spm_train` is not installed.
+std::unique_ptr<TokenizerBuilder> make_sentence_piece_builder(const TokenizerOptions& options,
+                                                              size_t sample = kUsualSample);
 
 }  // namespace mega

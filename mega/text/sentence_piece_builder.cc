@@ -14,9 +14,6 @@
 namespace mega {
 namespace {
 
-// Enough for thousands of pieces. Learning takes some seconds per megabyte, but up to a minute where there
-// are no blanks between words.
-constexpr size_t kSampleBytes = size_t{16} << 20;
 // SentencePiece chooses among a million candidates; it would reserve memory for all that it is asked for.
 constexpr int64_t kMostTypes = 1'000'000;
 // SentencePiece leaves out lines of more than 4192 bytes.
@@ -46,8 +43,9 @@ std::string last_lines(std::string_view text, size_t count) {
 
 class SentencePieceBuilder final : public TokenizerBuilder {
  public:
-  explicit SentencePieceBuilder(const LanguageInput& options)
-      : types_(options.vocabulary == 0 ? kUsualPieces : std::min(options.vocabulary, kMostTypes)) {
+  SentencePieceBuilder(const TokenizerOptions& options, size_t sample)
+      : types_(options.vocabulary == 0 ? kUsualPieces : std::min(options.vocabulary, kMostTypes)),
+        sample_(sample) {
     constexpr int64_t kAlways = kFirstSymbol + 256;
     require(types_ > kAlways, "a vocabulary of ", types_, " has no room for pieces beside the ", kAlways,
             " specials and bytes; ask for more");
@@ -62,15 +60,17 @@ class SentencePieceBuilder final : public TokenizerBuilder {
   }
 
   std::unique_ptr<Tokenizer> finish() override {
-    require(!sample_.lines().empty(),
-            "the training text has nothing that SentencePiece can learn from: it is "
-            "empty, or no UTF-8");
+    require(
+        !sample_.lines().empty(),
+        "the training text has nothing that SentencePiece can learn from: it is empty, or no UTF-8; bytes "
+        "of any kind are read with --set input.units=bytes");
     const TemporaryFolder folder;
     write_sample(folder.path() / "lines.txt");
     const auto end = run_program(command(), folder.path());
-    require(end.has_value(),
-            "no program spm_train, which learns pieces, is on PATH; install the package "
-            "sentencepiece, or name a model that was learnt elsewhere: input.model=FILE");
+    require(
+        end.has_value(),
+        "no program spm_train, which learns pieces, is on PATH; install the package sentencepiece, or name "
+        "a model that was learnt elsewhere: input.model=FILE; or read bytes: --set input.units=bytes");
     require(end->ok, "SentencePiece cannot learn a vocabulary of ", types_,
             " from the training text (spm_train: ", end->how, "):\n", last_lines(end->output, 3));
     return make_sentence_piece_tokenizer(read_file(folder.path() / "pieces.model"),
@@ -110,13 +110,14 @@ class SentencePieceBuilder final : public TokenizerBuilder {
   }
 
   const int64_t types_;
-  LineSample sample_{kSampleBytes};
+  LineSample sample_;
 };
 
 }  // namespace
 
-std::unique_ptr<TokenizerBuilder> make_sentence_piece_builder(const LanguageInput& options) {
-  return std::make_unique<SentencePieceBuilder>(options);
+std::unique_ptr<TokenizerBuilder> make_sentence_piece_builder(const TokenizerOptions& options,
+                                                              size_t sample) {
+  return std::make_unique<SentencePieceBuilder>(options, sample);
 }
 
 }  // namespace mega

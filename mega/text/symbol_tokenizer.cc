@@ -7,7 +7,6 @@
 #include "mega/base/utf8.h"
 #include "mega/text/symbol_counter.h"
 #include "mega/text/symbol_table.h"
-#include "mega/text/tokens.h"
 
 namespace mega {
 namespace {
@@ -99,7 +98,7 @@ class SymbolTokenizer final : public Tokenizer {
 
   int64_t size() const override { return kFirstSymbol + static_cast<int64_t>(table_.size()); }
 
-  void encode_line(std::string_view line, std::vector<int32_t>& tokens) const override {
+  void encode_line(std::string_view line, std::vector<Token>& tokens) const override {
     Units::for_each(line, [&](std::string_view symbol) {
       const int32_t number = table_.find(symbol);
       tokens.push_back(number < 0 ? kUnknown : kFirstSymbol + number);
@@ -109,7 +108,7 @@ class SymbolTokenizer final : public Tokenizer {
   std::string vocabulary() const override { return vocabulary_; }
 
  protected:
-  std::string symbol_text(int32_t token, bool begins_line) const override {
+  std::string symbol_text(Token token, bool begins_line) const override {
     return Units::text(token == kUnknown ? Units::kUnknownText : table_.symbol(token - kFirstSymbol),
                        begins_line);
   }
@@ -122,7 +121,7 @@ class SymbolTokenizer final : public Tokenizer {
 template <class Units>
 class SymbolBuilder final : public TokenizerBuilder {
  public:
-  explicit SymbolBuilder(const LanguageInput& options)
+  explicit SymbolBuilder(const TokenizerOptions& options)
       : most_types_(options.vocabulary == 0 ? kMostTypes : options.vocabulary),
         min_count_(options.min_count) {
     require(most_types_ > kFirstSymbol, "a vocabulary of ", most_types_, " has no room for any ",
@@ -156,14 +155,14 @@ class SymbolBuilder final : public TokenizerBuilder {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_symbol_tokenizer(LanguageUnits units, std::string_view vocabulary,
+std::unique_ptr<Tokenizer> make_symbol_tokenizer(TextUnits units, std::string_view vocabulary,
                                                  const std::string& where) {
-  if (units == LanguageUnits::words) return std::make_unique<SymbolTokenizer<Words>>(vocabulary, where);
+  if (units == TextUnits::words) return std::make_unique<SymbolTokenizer<Words>>(vocabulary, where);
   return std::make_unique<SymbolTokenizer<Characters>>(vocabulary, where);
 }
 
-std::unique_ptr<TokenizerBuilder> make_symbol_builder(const LanguageInput& options) {
-  if (options.units == LanguageUnits::words) return std::make_unique<SymbolBuilder<Words>>(options);
+std::unique_ptr<TokenizerBuilder> make_symbol_builder(const TokenizerOptions& options) {
+  if (options.units == TextUnits::words) return std::make_unique<SymbolBuilder<Words>>(options);
   return std::make_unique<SymbolBuilder<Characters>>(options);
 }
 

@@ -16,9 +16,9 @@
 
 namespace mega {
 
-std::unique_ptr<Tokenizer> make_symbol_tokenizer(LanguageUnits units, std::string_view vocabulary,
+std::unique_ptr<Tokenizer> make_symbol_tokenizer(TextUnits units, std::string_view vocabulary,
                                                  const std::string& where);
 
-std::unique_ptr<TokenizerBuilder> make_symbol_builder(const LanguageInput& options);
+std::unique_ptr<TokenizerBuilder> make_symbol_builder(const TokenizerOptions& options);
 
 }  // namespace mega

@@ -1,15 +1,25 @@
 #include "mega/text/tokenizer.h"
 
+#include <algorithm>
+
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/text/byte_tokenizer.h"
+#include "mega/text/listops_tokenizer.h"
 #include "mega/text/sentence_piece.h"
 #include "mega/text/symbol_tokenizer.h"
-#include "mega/text/tokens.h"
 
 namespace mega {
+namespace {
 
-std::string Tokenizer::text(int32_t token, bool begins_line) const {
+// Tokens of a document that are read before its </s>; a length of 0 is any number.
+size_t most_before_end(int64_t max_length) {
+  return static_cast<size_t>(max_length > 0 ? max_length : INT64_MAX) - 1;
+}
+
+}  // namespace
+
+std::string Tokenizer::text(Token token, bool begins_line) const {
   require(token >= 0 && token < size(), "token ", token, " is none of this vocabulary, which has 0 to ",
           size() - 1);
   if (token == kStart || token == kPad) return "";
@@ -17,8 +27,8 @@ std::string Tokenizer::text(int32_t token, bool begins_line) const {
   return symbol_text(token, begins_line);
 }
 
-std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
-  std::vector<int32_t> tokens;
+std::vector<Token> Tokenizer::encode(std::string_view text) const {
+  std::vector<Token> tokens;
   while (true) {
     const size_t end = text.find('\n');
     encode_line(text.substr(0, end), tokens);
@@ -28,48 +38,92 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   }
 }
 
-std::string Tokenizer::decode(std::span<const int32_t> tokens) const {
+std::string Tokenizer::decode(std::span<const Token> tokens) const {
   std::string decoded;
-  for (const int32_t token : tokens) decoded += text(token, decoded.empty() || decoded.back() == '\n');
+  for (const Token token : tokens) decoded += text(token, decoded.empty() || decoded.back() == '\n');
   return decoded;
 }
 
-std::unique_ptr<Tokenizer> make_tokenizer(LanguageUnits units, std::string_view vocabulary,
-                                          const std::string& where) {
-  switch (units) {
-    case LanguageUnits::bytes:
-      require(vocabulary.empty(), where, ": bytes need no vocabulary, but here is one of ", vocabulary.size(),
-              " bytes");
-      return make_byte_tokenizer();
-    case LanguageUnits::characters:
-    case LanguageUnits::words:
-      return make_symbol_tokenizer(units, vocabulary, where);
-    case LanguageUnits::sentencepiece:
-      return make_sentence_piece_tokenizer(vocabulary, where);
-  }
-  fail(where, ": no such units of language");
+std::vector<Token> Tokenizer::encode_document(std::string_view text, int64_t max_length) const {
+  const size_t most = most_before_end(max_length);
+  std::vector<Token> tokens;
+  encode_text(text, most, tokens);
+  tokens.resize(std::min(tokens.size(), most));
+  tokens.push_back(kEnd);
+  return tokens;
 }
 
-std::unique_ptr<Tokenizer> make_ready_tokenizer(const LanguageInput& options) {
+int64_t Tokenizer::document_length(std::string_view text, int64_t max_length) const {
+  const size_t most = most_before_end(max_length);
+  return static_cast<int64_t>(std::min(count_text(text, most), most) + 1);
+}
+
+void Tokenizer::encode_text(std::string_view text, size_t /*most*/, std::vector<Token>& tokens) const {
+  encode_line(as_line(text), tokens);
+}
+
+size_t Tokenizer::count_text(std::string_view text, size_t most) const {
+  std::vector<Token> tokens;
+  encode_text(text, most, tokens);
+  return tokens.size();
+}
+
+std::string as_line(std::string_view document) {
+  const size_t last = document.find_last_not_of("\r\n");
+  document = document.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  std::string line;
+  line.reserve(document.size());
+  while (true) {
+    const size_t end = document.find('\n');
+    std::string_view part = document.substr(0, end);
+    if (end == std::string_view::npos) return line += part;
+    if (part.ends_with('\r')) part.remove_suffix(1);
+    line += part;
+    line += ' ';
+    document.remove_prefix(end + 1);
+  }
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(TextUnits units, std::string_view vocabulary,
+                                          const std::string& where) {
+  if (has_fixed_vocabulary(units))
+    require(vocabulary.empty(), where, ": ", to_string(units), " need no vocabulary, but here is one of ",
+            vocabulary.size(), " bytes");
+  switch (units) {
+    case TextUnits::bytes:
+      return make_byte_tokenizer();
+    case TextUnits::characters:
+    case TextUnits::words:
+      return make_symbol_tokenizer(units, vocabulary, where);
+    case TextUnits::sentencepiece:
+      return make_sentence_piece_tokenizer(vocabulary, where);
+    case TextUnits::listops:
+      return make_listops_tokenizer();
+  }
+  fail(where, ": no such units of text");
+}
+
+std::unique_ptr<Tokenizer> make_ready_tokenizer(const TokenizerOptions& options) {
   if (options.model.empty())
-    return options.units == LanguageUnits::bytes ? make_tokenizer(options.units, "", "") : nullptr;
-  require(options.units == LanguageUnits::sentencepiece, "input.model = ", in_quotes(options.model),
+    return has_fixed_vocabulary(options.units) ? make_tokenizer(options.units, "", "") : nullptr;
+  require(options.units == TextUnits::sentencepiece, "input.model = ", in_quotes(options.model),
           " is a model of SentencePiece, but input.units = ", to_string(options.units),
           "; set input.units=sentencepiece, or name no model");
   return load_sentence_piece_tokenizer(options);
 }
 
-std::unique_ptr<TokenizerBuilder> make_tokenizer_builder(const LanguageInput& options) {
+std::unique_ptr<TokenizerBuilder> make_tokenizer_builder(const TokenizerOptions& options, size_t sample) {
   switch (options.units) {
-    case LanguageUnits::bytes:
+    case TextUnits::bytes:
+    case TextUnits::listops:
       return nullptr;
-    case LanguageUnits::characters:
-    case LanguageUnits::words:
+    case TextUnits::characters:
+    case TextUnits::words:
       return make_symbol_builder(options);
-    case LanguageUnits::sentencepiece:
-      return make_sentence_piece_builder(options);
+    case TextUnits::sentencepiece:
+      return make_sentence_piece_builder(options, sample);
   }
-  fail("no such units of language");
+  fail("no such units of text");
 }
 
 }  // namespace mega

@@ -5,36 +5,19 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/config/model_file.h"
 #include "mega/config/signature.h"
+#include "mega/train/initial_tokenizer.h"
 #include "mega/train/language_task.h"
 
 namespace mega::train {
-namespace {
-
-// A model that goes on learning keeps its tokens: their numbers mean nothing to another vocabulary. Null for
-// one that begins.
-std::shared_ptr<const Tokenizer> tokenizer_to_start_from(const Recipe& recipe) {
-  const std::string& path = recipe.train.init;
-  if (path.empty()) return nullptr;
-  const Signature signature = read_signature(ModelFile::open(path).tensors, path);
-  const auto* input = std::get_if<LanguageInput>(&signature.input.input);
-  const LanguageUnits units = language_input(recipe).units;
-  require(input != nullptr && input->units == units, path, ": its tokens are not ", to_string(units),
-          ", which input.units asks for");
-  return make_tokenizer(units, signature.vocabulary, path + ": vocabulary");
-}
-
-}  // namespace
 
 LanguageJob::LanguageJob(const Recipe& recipe)
     : Job(recipe),
-      corpus_(data::load_corpus(recipe.data, language_input(recipe), tokenizer_to_start_from(recipe))) {
+      corpus_(data::load_corpus(recipe.data, language_input(recipe), initial_tokenizer(recipe))) {
   require(!corpus_.train.empty(), recipe.data.path, ": no text to train on");
   require(recipe.train.label_smoothing == 0.0,
           "train.label_smoothing: language models have none, as released; set it to 0");
-  // To a multiple of eight, as released: products like it.
-  token_options(recipe_.model)->vocabulary = (corpus_.tokenizer->size() + 7) / 8 * 8;
+  token_options(recipe_.model)->vocabulary = embedding_count(corpus_.tokenizer->size(), 0);
   validate(recipe_);
 }
 

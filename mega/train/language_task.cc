@@ -27,14 +27,14 @@ const LanguageInput& language_input(const Recipe& recipe) {
   return *input;
 }
 
-Scores text_scores(const infer::ScoreResult& result, LanguageUnits units) {
+Scores text_scores(const infer::ScoreResult& result, TextUnits units) {
   Scores scores;
   scores.higher_is_better = false;
   switch (units) {
-    case LanguageUnits::bytes:
+    case TextUnits::bytes:
       scores.figures = {figure("bits per byte", result.bits_per_byte)};
       break;
-    case LanguageUnits::characters:
+    case TextUnits::characters:
       scores.figures = {figure("bits per character", result.bits_per_character)};
       break;
     default:

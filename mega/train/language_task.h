@@ -14,7 +14,7 @@ namespace mega::train {
 
 // What a model is chosen and judged by: bits per byte or per character, where those are the tokens, else the
 // perplexity of a token.
-Scores text_scores(const infer::ScoreResult& result, LanguageUnits units);
+Scores text_scores(const infer::ScoreResult& result, TextUnits units);
 
 // Throws unless the recipe reads running text.
 const LanguageInput& language_input(const Recipe& recipe);

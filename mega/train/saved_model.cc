@@ -46,11 +46,9 @@ SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_
   saved.signature = read_signature(file.tensors, path.string());
   try {
     const TokenOptions* tokens = token_options(saved.options);
-    const auto* input = std::get_if<LanguageInput>(&saved.signature.input.input);
-    require(tokens != nullptr && input != nullptr, "not a language model");
-    saved.tokenizer = make_tokenizer(input->units, saved.signature.vocabulary, "vocabulary");
-    require(saved.tokenizer->size() <= tokens->vocabulary, "the vocabulary has ", saved.tokenizer->size(),
-            " token types, the model ", tokens->vocabulary);
+    require(tokens != nullptr && std::holds_alternative<LanguageInput>(saved.signature.input.input),
+            "not a language model");
+    saved.tokenizer = make_tokenizer(saved.signature, tokens->vocabulary);
     if (chunk > 0) saved.options.kind().set_chunk(chunk);
     check_tensors(saved.options, file.tensors);
     saved.model = baselines::make_token_model(saved.options);

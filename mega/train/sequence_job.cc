@@ -57,7 +57,8 @@ std::unique_ptr<Task> SequenceJob::make_task(torch::Device device) const {
 
 LargestBatch largest_batch(const data::Part& part, const data::Encoder& encoder, const Recipe& recipe) {
   LargestBatch largest;
-  for (const int64_t length : lengths_of(part, encoder, static_cast<int>(recipe.model.kind().document_count())))
+  for (const int64_t length :
+       lengths_of(part, encoder, static_cast<int>(recipe.model.kind().document_count())))
     largest.length = std::max(largest.length, length);
   const TrainOptions& train = recipe.train;
   largest.examples = train.batch_unit == BatchUnit::examples

@@ -148,8 +148,8 @@ struct Reader {
 
 }  // namespace
 
-TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan,
-                             const data::TokenView& text, const TextReading& reading) {
+TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan, const data::TokenView& text,
+                             const TextReading& reading) {
   require(!text.empty(), "there is no text to evaluate on");
   const torch::NoGradGuard guard;
   model.eval();

@@ -34,7 +34,7 @@ struct TextEvaluation {
 };
 
 // In the model's mode of evaluation, in which it is left.
-TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan,
-                             const data::TokenView& text, const TextReading& reading);
+TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan, const data::TokenView& text,
+                             const TextReading& reading);
 
 }  // namespace mega::train

@@ -7,8 +7,8 @@
 
 #include "mega/baselines/alibi.h"
 #include "mega/config/cost.h"
-#include "mega/models/language_model.h"
 #include "mega/config/parameter_count.h"
+#include "mega/models/language_model.h"
 #include "mega/ops/form.h"
 #include "tests/base/helpers.h"
 #include "tests/counting_allocator.h"

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "mega/config/cost.h"
-#include "mega/config/presets.h"
 #include "mega/config/parameter_count.h"
+#include "mega/config/presets.h"
 #include "tests/base/helpers.h"
 #include "tests/counting_allocator.h"
 
@@ -32,9 +32,7 @@ double measured(const ModelOptions& options, int64_t length, int64_t batch) {
   return testing::CountingAllocator::growth([&] { step(length); });
 }
 
-int64_t parameters(const ModelOptions& options) {
-  return count_parameters(options).total;
-}
+int64_t parameters(const ModelOptions& options) { return count_parameters(options).total; }
 
 TEST(ModelBuilders, MakesTheReleasedTransformer) {
   TransformerOptions options;  // the defaults are those for Text
@@ -170,7 +168,8 @@ TEST(Cost, MultiplyAddsAreThoseOfTheProducts) {
   options.hidden = 20;
   EXPECT_EQ(options.multiply_adds(50), 3 * (4 * 8 * 8 + 2 * 8 * 20 + 2 * 50 * 8));
   const ModelOptions mega = load_preset("lra-text-chunk").model;
-  EXPECT_EQ(mega.kind().multiply_adds(4096), mega.kind().multiply_adds(8192)) << "chunks cost the same at any length";
+  EXPECT_EQ(mega.kind().multiply_adds(4096), mega.kind().multiply_adds(8192))
+      << "chunks cost the same at any length";
 }
 
 TEST(Cost, MemoryIsNearWhatIsMeasured) {

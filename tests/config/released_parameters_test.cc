@@ -1,9 +1,8 @@
-#include "mega/config/parameter_count.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
 
+#include "mega/config/parameter_count.h"
 #include "mega/config/presets.h"
 
 namespace mega {

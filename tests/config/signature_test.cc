@@ -86,6 +86,57 @@ TEST_F(SignatureTest, RoundTripsARegression) {
   EXPECT_TRUE(again.classes.empty());
 }
 
+TEST_F(SignatureTest, RoundTripsAVocabulary) {
+  Signature signature;
+  TextInput input(TextUnits::words, 512);
+  input.vocabulary = 30;
+  input.min_count = 2;
+  input.model = "a path";
+  signature.input.input = input;
+  signature.vocabulary = "a\nb\n";
+  const Signature again = written(signature);
+  EXPECT_EQ(again.vocabulary, signature.vocabulary);
+  EXPECT_EQ(options_to_json(again.input), options_to_json(signature.input));
+  EXPECT_EQ(
+      options_to_json(again.input).dump(),
+      R"({"kind":"text","units":"words","vocabulary":30,"min_count":2,"model":"a path","max_length":512})");
+  EXPECT_EQ(make_tokenizer(again, 6)->size(), 6);
+  EXPECT_PRED2(contains, error_of([&] { make_tokenizer(again, 5); }),
+               "the vocabulary has 6 token types, the model 5");
+}
+
+// Files of versions that had fewer options.
+TEST_F(SignatureTest, OlderFilesKeepTheirMeaning) {
+  const auto read_input = [&](const char* input) {
+    write_safetensors(folder_ / "file", {}, {{"input", input}, {"data", "{}"}, {"classes", "[]"}});
+    return read();
+  };
+  for (const TextUnits units : {TextUnits::bytes, TextUnits::listops}) {
+    const std::string json =
+        R"({"kind": "text", "units": ")" + std::string(to_string(units)) + R"(", "max_length": 7})";
+    const Signature signature = read_input(json.c_str());
+    const auto& text = std::get<TextInput>(signature.input.input);
+    EXPECT_EQ(text.units, units);
+    EXPECT_EQ(text.max_length, 7);
+    EXPECT_EQ(text.vocabulary, 0);
+    EXPECT_EQ(text.min_count, 1);
+    EXPECT_EQ(text.model, "");
+    EXPECT_EQ(make_tokenizer(signature, 260)->size(), units == TextUnits::bytes ? 260 : 19);
+  }
+  const Signature language = read_input(
+      R"({"kind": "language", "units": "sentencepiece", "vocabulary": 500, "min_count": 1, "model": ""})");
+  EXPECT_EQ(std::get<LanguageInput>(language.input.input).units, TextUnits::sentencepiece);
+  EXPECT_EQ(std::get<LanguageInput>(language.input.input).vocabulary, 500);
+}
+
+TEST_F(SignatureTest, ModelsThatReadNoTextHaveNoTokenizer) {
+  EXPECT_EQ(make_tokenizer(series(1, Standardize::none, {}), 0), nullptr);
+  EXPECT_EQ(embedding_count(260, 1), 264);
+  EXPECT_EQ(embedding_count(19, 1), 24);
+  EXPECT_EQ(embedding_count(264, 0), 264);
+  EXPECT_EQ(embedding_count(264, 1), 272);
+}
+
 TEST_F(SignatureTest, APathNeedNotBeUtf8) {
   Signature signature;
   signature.data.path = "caf\xE9";

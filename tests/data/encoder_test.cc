@@ -61,6 +61,21 @@ TEST(Encoder, AClassTokenStandsFirstAndIsNotCutOff) {
   EXPECT_EQ(encoder.cls(), 263);
 }
 
+TEST(Encoder, TextsBecomeTheTokensOfTheirVocabulary) {
+  Signature signature = signature_of({TextInput{TextUnits::words, 4}});
+  signature.vocabulary = "the\ncat\n";
+  const Encoder encoder(signature, 7);
+  EXPECT_EQ(encoder.encode(text("the fat\ncat")).tokens, (Tokens{7, 4, kUnknown, 5, kEnd}));
+  EXPECT_EQ(encoder.encode(text("cat the cat the")).tokens, (Tokens{7, 5, 4, 5, kEnd}));
+  EXPECT_EQ(encoder.length(text("cat the cat the")), 5);
+  EXPECT_EQ(encoder.length(text("", "cat"), 1), 3);
+  const Encoder copy = encoder;  // shares the tokenizer
+  EXPECT_EQ(copy.encode(text("cat")).tokens, (Tokens{7, 5, kEnd}));
+
+  signature.vocabulary = "the cat\n";
+  EXPECT_PRED2(contains, error_of([&] { Encoder(signature, 7); }), "vocabulary:1: expected one word");
+}
+
 TEST(Encoder, APairHasTwoDocuments) {
   const Encoder encoder(signature_of({TextInput{}}));
   const Record pair = text("a", "bcd");

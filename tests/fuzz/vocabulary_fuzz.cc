@@ -21,15 +21,18 @@ void check(bool ok) {
   if (!ok) std::abort();
 }
 
-void check_tokenizer(LanguageUnits units, std::string_view vocabulary) {
+void check_tokenizer(TextUnits units, std::string_view vocabulary) {
   try {
     const auto tokenizer = make_tokenizer(units, vocabulary, "fuzz");
     // Text of its own symbols, and some of which it knows nothing.
     const std::string text = std::string(vocabulary.substr(0, 200)) + "\n\xC3 \xF0\x9F\x98\x80 a";
     const std::vector<int32_t> tokens = tokenizer->encode(text);
     for (const int32_t token : tokens) check(token >= 0 && token < tokenizer->size());
+    const std::vector<Token> document = tokenizer->encode_document(text, 0);
+    check(document.back() == kEnd && std::ssize(document) == tokenizer->document_length(text, 0));
+    for (const Token token : document) check(token >= 0 && token < tokenizer->size());
     const std::string decoded = tokenizer->decode(tokens);
-    if (units == LanguageUnits::sentencepiece) check(decoded == text);
+    if (units == TextUnits::sentencepiece) check(decoded == text);
     check(make_tokenizer(units, tokenizer->vocabulary(), "again")->size() == tokenizer->size());
   } catch (const Error&) {
   }
@@ -51,8 +54,7 @@ void check_token_file(const std::filesystem::path& path) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   static const testing::ScratchFile file(".tokens");
   if (size == 0) return 0;
-  constexpr std::array kUnits = {LanguageUnits::characters, LanguageUnits::words,
-                                 LanguageUnits::sentencepiece};
+  constexpr std::array kUnits = {TextUnits::characters, TextUnits::words, TextUnits::sentencepiece};
   const std::string_view rest(reinterpret_cast<const char*>(bytes) + 1, size - 1);
   check_tokenizer(kUnits[bytes[0] % kUnits.size()], rest);
   check_token_file(file.write({bytes + 1, size - 1}));

@@ -39,14 +39,13 @@ std::string sentence(uint64_t number) {
 }
 
 std::unique_ptr<Tokenizer> learn(int64_t vocabulary, uint64_t lines = 300) {
-  const auto builder =
-      make_tokenizer_builder({.units = LanguageUnits::sentencepiece, .vocabulary = vocabulary});
+  const auto builder = make_tokenizer_builder({.units = TextUnits::sentencepiece, .vocabulary = vocabulary});
   for (uint64_t i = 0; i < lines; ++i) builder->add_line(sentence(i));
   return builder->finish();
 }
 
 std::unique_ptr<Tokenizer> load(std::string_view model) {
-  return make_tokenizer(LanguageUnits::sentencepiece, model, "model.bin");
+  return make_tokenizer(TextUnits::sentencepiece, model, "model.bin");
 }
 
 const Tokenizer& shared() {
@@ -201,7 +200,7 @@ TEST(SentencePiece, AModelOfAFileNeedsNoText) {
   const ScratchFolder folder;
   const std::string model = model_of(piece("kato", -1));
   write_file(folder / "pieces.model", model);
-  LanguageInput options{.units = LanguageUnits::sentencepiece, .model = (folder / "pieces.model").string()};
+  TokenizerOptions options{.units = TextUnits::sentencepiece, .model = (folder / "pieces.model").string()};
   const auto tokenizer = make_ready_tokenizer(options);
   ASSERT_NE(tokenizer, nullptr);
   EXPECT_EQ(tokenizer->vocabulary(), model);
@@ -210,11 +209,11 @@ TEST(SentencePiece, AModelOfAFileNeedsNoText) {
 
   options.vocabulary = 261;
   EXPECT_PRED2(contains, error_of([&] { make_ready_tokenizer(options); }), "it has 262 token types");
-  options.units = LanguageUnits::words;
+  options.units = TextUnits::words;
   EXPECT_PRED2(contains, error_of([&] { make_ready_tokenizer(options); }), "input.units=sentencepiece");
-  EXPECT_EQ(make_ready_tokenizer({.units = LanguageUnits::sentencepiece}), nullptr);
+  EXPECT_EQ(make_ready_tokenizer({.units = TextUnits::sentencepiece}), nullptr);
 
-  options = {.units = LanguageUnits::sentencepiece, .model = folder.path().string()};
+  options = {.units = TextUnits::sentencepiece, .model = folder.path().string()};
   EXPECT_PRED2(contains, error_of([&] { make_ready_tokenizer(options); }), "not a regular file");
   options.model = (folder / "none").string();
   EXPECT_PRED2(contains, error_of([&] { make_ready_tokenizer(options); }), "none: cannot open");
@@ -233,6 +232,7 @@ TEST(SentencePiece, WithoutTheProgramTheErrorSaysWhatToInstall) {
   EXPECT_PRED2(
       contains, error,
       "install the package sentencepiece, or name a model that was learnt elsewhere: input.model=FILE");
+  EXPECT_PRED2(contains, error, "--set input.units=bytes");
 }
 
 TEST_F(LearntPieces, TemporaryFilesAreRemoved) {
@@ -378,7 +378,7 @@ TEST_F(LearntPieces, ManyThreadsReadOneTokenizer) {
 
 TEST_F(LearntPieces, ATextTooSmallGivesASmallerVocabulary) {
   const auto builder =
-      make_tokenizer_builder({.units = LanguageUnits::sentencepiece, .vocabulary = int64_t{1} << 30});
+      make_tokenizer_builder({.units = TextUnits::sentencepiece, .vocabulary = int64_t{1} << 30});
   builder->add_line("a");
   const auto tokenizer = builder->finish();
   EXPECT_GT(tokenizer->size(), 260);
@@ -388,7 +388,7 @@ TEST_F(LearntPieces, ATextTooSmallGivesASmallerVocabulary) {
 
 TEST(SentencePiece, TextsThatItCannotLearnFromAreErrors) {
   for (const std::string_view text : {std::string_view(""), std::string_view("\t\xff\u2581\u2585\0", 9)}) {
-    const auto builder = make_tokenizer_builder({.units = LanguageUnits::sentencepiece});
+    const auto builder = make_tokenizer_builder({.units = TextUnits::sentencepiece});
     builder->add_line(text);
     EXPECT_PRED2(contains, error_of([&] { builder->finish(); }), "nothing that SentencePiece can learn from");
   }
@@ -402,7 +402,7 @@ TEST_F(LearntPieces, VocabulariesTooSmallAreErrors) {
 TEST_F(LearntPieces, AVeryLongLineIsLearntInParts) {
   std::string line;
   for (uint64_t i = 0; i < 300; ++i) line += sentence(i) + " ";
-  const auto builder = make_tokenizer_builder({.units = LanguageUnits::sentencepiece, .vocabulary = 400});
+  const auto builder = make_tokenizer_builder({.units = TextUnits::sentencepiece, .vocabulary = 400});
   builder->add_line(line);
   EXPECT_EQ(builder->finish()->size(), 400);
 }

@@ -14,24 +14,24 @@ using testing::contains;
 using testing::error_of;
 using Tokens = std::vector<int32_t>;
 
-std::unique_ptr<Tokenizer> learn(const LanguageInput& options,
+std::unique_ptr<Tokenizer> learn(const TokenizerOptions& options,
                                  std::initializer_list<std::string_view> lines) {
   const auto builder = make_tokenizer_builder(options);
   for (const std::string_view line : lines) builder->add_line(line);
   return builder->finish();
 }
 
-std::unique_ptr<Tokenizer> learn(LanguageUnits units, std::initializer_list<std::string_view> lines) {
-  return learn(LanguageInput{.units = units}, lines);
+std::unique_ptr<Tokenizer> learn(TextUnits units, std::initializer_list<std::string_view> lines) {
+  return learn(TokenizerOptions{.units = units}, lines);
 }
 
-std::string load_error(LanguageUnits units, std::string_view vocabulary) {
+std::string load_error(TextUnits units, std::string_view vocabulary) {
   return error_of([&] { make_tokenizer(units, vocabulary, "words.txt"); });
 }
 
 TEST(ByteTokenizer, EveryByteIsItsNumberAfterTheSpecials) {
-  EXPECT_EQ(make_tokenizer_builder(LanguageInput{.units = LanguageUnits::bytes}), nullptr);
-  const auto bytes = make_tokenizer(LanguageUnits::bytes, "", "");
+  EXPECT_EQ(make_tokenizer_builder(TokenizerOptions{.units = TextUnits::bytes}), nullptr);
+  const auto bytes = make_tokenizer(TextUnits::bytes, "", "");
   EXPECT_EQ(bytes->size(), 260);
   EXPECT_EQ(bytes->vocabulary(), "");
   EXPECT_EQ(bytes->encode(std::string_view("\0a\n\xff", 4)), (Tokens{4, 4 + 'a', kEnd, 4 + 255}));
@@ -44,11 +44,13 @@ TEST(ByteTokenizer, EveryByteIsItsNumberAfterTheSpecials) {
 }
 
 TEST(ByteTokenizer, AVocabularyIsAMistake) {
-  EXPECT_PRED2(contains, load_error(LanguageUnits::bytes, "a\n"), "words.txt: bytes need no vocabulary");
+  EXPECT_PRED2(contains, load_error(TextUnits::bytes, "a\n"), "words.txt: bytes need no vocabulary");
+  EXPECT_EQ(make_tokenizer_builder({.units = TextUnits::listops}), nullptr);
+  EXPECT_PRED2(contains, load_error(TextUnits::listops, "a\n"), "words.txt: listops need no vocabulary");
 }
 
 TEST(Tokenizer, LinesEndWhereTheTextSays) {
-  const auto words = learn(LanguageUnits::words, {"a"});
+  const auto words = learn(TextUnits::words, {"a"});
   EXPECT_EQ(words->encode(""), Tokens{});
   EXPECT_EQ(words->encode("a"), (Tokens{4}));
   EXPECT_EQ(words->encode("a\n"), (Tokens{4, kEnd}));
@@ -57,18 +59,18 @@ TEST(Tokenizer, LinesEndWhereTheTextSays) {
 }
 
 TEST(Tokenizer, SpecialsWithoutTextAddNone) {
-  const auto words = learn(LanguageUnits::words, {"a"});
+  const auto words = learn(TextUnits::words, {"a"});
   EXPECT_EQ(words->decode(Tokens{kStart, kPad, 4, kPad, 4, kEnd, kPad, 4}), "a a\na");
 }
 
 TEST(Tokenizer, TokensOutsideTheVocabularyAreErrors) {
-  const auto words = learn(LanguageUnits::words, {"a"});
+  const auto words = learn(TextUnits::words, {"a"});
   EXPECT_PRED2(contains, error_of([&] { words->text(5, true); }), "token 5 is none of this vocabulary");
   EXPECT_PRED2(contains, error_of([&] { words->decode(Tokens{-1}); }), "0 to 4");
 }
 
 TEST(WordTokenizer, FrequentWordsComeFirst) {
-  const auto words = learn(LanguageUnits::words, {"b the  cat\t", "\r the a b the"});
+  const auto words = learn(TextUnits::words, {"b the  cat\t", "\r the a b the"});
   EXPECT_EQ(words->vocabulary(), "the\nb\na\ncat\n");
   EXPECT_EQ(words->size(), 8);
   EXPECT_EQ(words->encode("\tcat  dog\r\nthe\v\fb"), (Tokens{7, kUnknown, kEnd, 4, 5}));
@@ -79,7 +81,7 @@ TEST(WordTokenizer, FrequentWordsComeFirst) {
 }
 
 TEST(WordTokenizer, OnlyTheWordUnkIsASpecial) {
-  const auto words = learn(LanguageUnits::words, {"<unk> <unk> <s> </s> <pad>"});
+  const auto words = learn(TextUnits::words, {"<unk> <unk> <s> </s> <pad>"});
   EXPECT_EQ(words->vocabulary(), "</s>\n<pad>\n<s>\n");
   EXPECT_EQ(words->encode("<unk> </s> <s> <pad>"), (Tokens{kUnknown, 4, 6, 5}));
 }
@@ -87,7 +89,7 @@ TEST(WordTokenizer, OnlyTheWordUnkIsASpecial) {
 TEST(WordTokenizer, VocabularyAndMinCountLimitIt) {
   const auto lines = {std::string_view("a a a b b c c d")};
   const auto size = [&](int64_t vocabulary, int64_t min_count) {
-    return learn({.units = LanguageUnits::words, .vocabulary = vocabulary, .min_count = min_count}, lines)
+    return learn({.units = TextUnits::words, .vocabulary = vocabulary, .min_count = min_count}, lines)
         ->size();
   };
   EXPECT_EQ(size(0, 1), 8);
@@ -101,14 +103,14 @@ TEST(WordTokenizer, VocabularyAndMinCountLimitIt) {
 TEST(WordTokenizer, AnyBytesCanBeAWord) {
   constexpr char kLine[] = "\xff\xfe nul\0nul caf\u00e9 \u00a0";
   const std::string_view line(kLine, sizeof kLine - 1);
-  const auto words = learn(LanguageUnits::words, {line});
-  const auto again = make_tokenizer(LanguageUnits::words, words->vocabulary(), "memory");
+  const auto words = learn(TextUnits::words, {line});
+  const auto again = make_tokenizer(TextUnits::words, words->vocabulary(), "memory");
   EXPECT_EQ(again->size(), 8);
   EXPECT_EQ(again->decode(again->encode(line)), line);
 }
 
 TEST(WordTokenizer, DamagedVocabulariesAreErrorsWithTheirLine) {
-  const auto error = [](std::string_view vocabulary) { return load_error(LanguageUnits::words, vocabulary); };
+  const auto error = [](std::string_view vocabulary) { return load_error(TextUnits::words, vocabulary); };
   EXPECT_PRED2(contains, error(""), "words.txt: a vocabulary without any word");
   EXPECT_PRED2(contains, error("a\n\nb\n"), "words.txt:2: expected one word");
   EXPECT_PRED2(contains, error("a\nb c\n"), "words.txt:2: expected one word");
@@ -119,18 +121,18 @@ TEST(WordTokenizer, DamagedVocabulariesAreErrorsWithTheirLine) {
 }
 
 TEST(CharacterTokenizer, FrequentCharactersComeFirst) {
-  const auto characters = learn(LanguageUnits::characters, {"é aé", "a é漢\r\u2028"});
+  const auto characters = learn(TextUnits::characters, {"é aé", "a é漢\r\u2028"});
   EXPECT_EQ(characters->vocabulary(), "é\n \na\n\r\n\u2028\n漢\n");
   EXPECT_EQ(characters->encode("a\né?"), (Tokens{6, kEnd, 4, kUnknown}));
   EXPECT_EQ(characters->decode(Tokens{6, kEnd, 4, kUnknown}), "a\né\uFFFD");
 
-  const auto again = make_tokenizer(LanguageUnits::characters, characters->vocabulary(), "memory");
+  const auto again = make_tokenizer(TextUnits::characters, characters->vocabulary(), "memory");
   EXPECT_EQ(again->size(), 10);
   EXPECT_EQ(again->decode(again->encode("\u2028é\n\r a漢")), "\u2028é\n\r a漢");
 }
 
 TEST(CharacterTokenizer, BytesThatAreNoCharacterAreUnknown) {
-  const auto characters = learn(LanguageUnits::characters, {"a\xff\xff\uFFFD"});
+  const auto characters = learn(TextUnits::characters, {"a\xff\xff\uFFFD"});
   EXPECT_EQ(characters->vocabulary(), "a\n");
   EXPECT_EQ(characters->encode("\xc3\xa9 a\xff\xe6\xbc"), (Tokens{3, 3, 4, 3, 3, 3}));
   EXPECT_EQ(characters->encode("\uFFFD"), Tokens{kUnknown});
@@ -138,7 +140,7 @@ TEST(CharacterTokenizer, BytesThatAreNoCharacterAreUnknown) {
 
 TEST(CharacterTokenizer, DamagedVocabulariesAreErrorsWithTheirLine) {
   const auto error = [](std::string_view vocabulary) {
-    return load_error(LanguageUnits::characters, vocabulary);
+    return load_error(TextUnits::characters, vocabulary);
   };
   EXPECT_PRED2(contains, error(""), "words.txt: a vocabulary without any character");
   EXPECT_PRED2(contains, error("a\n\xff\n"), "words.txt:2: expected one character");

@@ -6,7 +6,6 @@
 
 #include "mega/baselines/model_builders.h"
 #include "mega/config/parameter_count.h"
-#include "mega/text/tokens.h"
 #include "mega/train/sequence_job.h"
 #include "tests/counting_allocator.h"
 #include "tests/train/language_helpers.h"
@@ -42,9 +41,7 @@ Recipe middle_recipe() {
   return recipe;
 }
 
-int64_t parameters(const Recipe& recipe) {
-  return count_parameters(recipe.model).total;
-}
+int64_t parameters(const Recipe& recipe) { return count_parameters(recipe.model).total; }
 
 TEST(Estimate, MemoryIsNearWhatARunTakes) {
   ASSERT_TRUE(kCounts);

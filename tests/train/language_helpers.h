@@ -40,7 +40,7 @@ inline data::TokenView byte_text(const std::filesystem::path& path, const std::v
 
 inline data::Corpus alphabet_corpus(const std::filesystem::path& folder) {
   data::Corpus corpus;
-  corpus.tokenizer = make_tokenizer(LanguageUnits::bytes, "", "");
+  corpus.tokenizer = make_tokenizer(TextUnits::bytes, "", "");
   corpus.train = byte_text(folder / "train.tokens", alphabet_text("train", 4000));
   corpus.valid = byte_text(folder / "valid.tokens", alphabet_text("valid", 500));
   corpus.test = byte_text(folder / "test.tokens", alphabet_text("test", 500));

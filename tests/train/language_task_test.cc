@@ -154,10 +154,10 @@ TEST(LanguageTask, ScoresAreWhatTheUnitsAsk) {
   result.bits_per_byte.value = 1.0;
   result.bits_per_character.value = 2.0;
   result.perplexity.value = 3.0;
-  EXPECT_EQ(text_scores(result, LanguageUnits::bytes).figures.front().value, 1.0);
-  EXPECT_EQ(text_scores(result, LanguageUnits::characters).figures.front().value, 2.0);
-  EXPECT_EQ(text_scores(result, LanguageUnits::words).figures.front().value, 3.0);
-  EXPECT_FALSE(text_scores(result, LanguageUnits::words).higher_is_better);
+  EXPECT_EQ(text_scores(result, TextUnits::bytes).figures.front().value, 1.0);
+  EXPECT_EQ(text_scores(result, TextUnits::characters).figures.front().value, 2.0);
+  EXPECT_EQ(text_scores(result, TextUnits::words).figures.front().value, 3.0);
+  EXPECT_FALSE(text_scores(result, TextUnits::words).higher_is_better);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "mega/baselines/model_builders.h"
 #include "mega/config/presets.h"
-#include "mega/text/tokens.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {
@@ -31,8 +30,7 @@ InputOptions full_input(const EncoderClassifierOptions& model) {
   const int64_t length = model.block.max_positions;
   switch (model.input) {
     case InputKind::tokens:
-      return {TextInput{
-          model.vocabulary > token_types(TextUnits::bytes) ? TextUnits::bytes : TextUnits::listops, length}};
+      return {TextInput{model.vocabulary > 256 ? TextUnits::bytes : TextUnits::listops, length}};
     case InputKind::pixels:
       return {ImageInput{1, length}};
     case InputKind::samples:

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "mega/base/folder_lock.h"
-#include "mega/text/tokens.h"
 #include "mega/train/saved_model.h"
 #include "tests/train/helpers.h"
 

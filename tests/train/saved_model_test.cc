@@ -5,7 +5,6 @@
 #include "mega/base/options_io.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/infer/quantize.h"
-#include "mega/text/tokens.h"
 #include "tests/save_tensors.h"
 #include "tests/train/helpers.h"
 

@@ -58,7 +58,8 @@ TEST_F(TextEvaluationTest, AContextIsTheLengthOfASegment) {
   by_context.context = 250;
   by_segments.segments = 4;
   EXPECT_NEAR(evaluate_text(*model, options.kind().reading(), text_, by_context).score.nats_per_token.value,
-              evaluate_text(*model, options.kind().reading(), text_, by_segments).score.nats_per_token.value, 1e-6);
+              evaluate_text(*model, options.kind().reading(), text_, by_segments).score.nats_per_token.value,
+              1e-6);
 }
 
 TEST_F(TextEvaluationTest, ATransformerReadsWithASlidingWindow) {
@@ -134,7 +135,8 @@ TEST_F(TextEvaluationTest, TellsWhatEachTokenHas) {
 TEST_F(TextEvaluationTest, NoTextIsAnError) {
   const ModelOptions options{testing::tiny_byte_model()};
   const auto model = baselines::make_token_model(options);
-  EXPECT_PRED2(testing::contains, testing::error_of([&] { evaluate_text(*model, options.kind().reading(), {}, {}); }),
+  EXPECT_PRED2(testing::contains,
+               testing::error_of([&] { evaluate_text(*model, options.kind().reading(), {}, {}); }),
                "no text");
 }
 

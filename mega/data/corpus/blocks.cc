@@ -16,8 +16,9 @@ class Sizes {
       : plan_(plan), draws_(stream_seed(seed, "blocks", static_cast<uint64_t>(epoch))) {
     require(plan.chunk >= 1, "train.blocks.chunk = ", plan.chunk,
             ": how long a chunk is must be known to cut a text into blocks");
-    require(plan.min_chunks >= 1 && plan.min_chunks <= plan.max_chunks, "train.blocks: min_chunks = ", plan.min_chunks,
-            " and max_chunks = ", plan.max_chunks, "; expected 1 <= min_chunks <= max_chunks");
+    require(plan.min_chunks >= 1 && plan.min_chunks <= plan.max_chunks,
+            "train.blocks: min_chunks = ", plan.min_chunks, " and max_chunks = ", plan.max_chunks,
+            "; expected 1 <= min_chunks <= max_chunks");
   }
 
   int64_t next() { return draws_.between(plan_.min_chunks, plan_.max_chunks) * plan_.chunk; }

@@ -30,7 +30,6 @@ struct mega_session {
 struct mega_classifier {
   std::shared_ptr<const mega::infer::Classifier> model;
   std::unique_ptr<mega::infer::ThreadPool> pool;
-  std::unique_ptr<mega::data::Encoder> encoder;
 };
 
 namespace {
@@ -113,13 +112,11 @@ mega::infer::CacheType cache_type(mega_cache cache) {
 void classify(const mega_classifier& classifier, const mega::data::Record& record, size_t documents,
               std::span<float> outputs) {
   const mega::infer::Classifier& model = *classifier.model;
-  mega::require(classifier.encoder != nullptr,
-                "this model's file does not say how to encode its input: it was not written by `mega train`");
+  const mega::data::Encoder& encoder = model.encoder();
   mega::require(static_cast<int64_t>(documents) == model.documents(), "this model reads ", model.documents(),
                 " document(s) at once, not ", documents);
   mega::infer::Workspace work;  // a call's own: several may be going on
-  std::vector<float> result =
-      mega::infer::outputs_of(model, *classifier.encoder, record, {*classifier.pool, work});
+  std::vector<float> result = mega::infer::outputs_of(model, encoder, record, {*classifier.pool, work});
   const mega::Signature& signature = model.signature();
   for (size_t i = 0; i < signature.target_mean.size() && i < result.size(); ++i)
     result[i] = result[i] * signature.target_deviation[i] + signature.target_mean[i];
@@ -231,14 +228,8 @@ mega_status mega_session_load(const mega_model* model, const char* path, int32_t
 mega_status mega_classifier_open(const char* path, int32_t threads, mega_classifier** classifier,
                                  mega_error* error) {
   return guarded_make(classifier, error, [&] {
-    mega_classifier made{mega::infer::Classifier::open(&at(path, "a path")),
-                         std::make_unique<mega::infer::ThreadPool>(threads), nullptr};
-    const mega::infer::Classifier& model = *made.model;
-    // A file without a signature has neither names of classes nor targets.
-    if (!model.signature().classes.empty() || !model.signature().target_mean.empty())
-      made.encoder =
-          std::make_unique<mega::data::Encoder>(model.signature(), mega::cls_token(model.options()));
-    return made;
+    return mega_classifier{mega::infer::Classifier::open(&at(path, "a path")),
+                           std::make_unique<mega::infer::ThreadPool>(threads)};
   });
 }
 

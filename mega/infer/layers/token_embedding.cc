@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-
 namespace mega::infer {
 
 using kernels::ConstRows;

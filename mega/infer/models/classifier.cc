@@ -39,7 +39,8 @@ Classifier::Classifier(ModelFile file, const std::string& where)
   if (has_signature(file_.tensors)) {
     signature_ = read_signature(file_.tensors, where);
     try {
-      check_signature(signature_, options_);
+      auto tokenizer = check_signature(signature_, options_);
+      encoder_.emplace(signature_, cls_token(options_), std::move(tokenizer));
     } catch (const Error& error) {
       fail(where, ": ", error.what());
     }
@@ -50,6 +51,12 @@ Classifier::Classifier(ModelFile file, const std::string& where)
   stack_.emplace(weights_, encoder, options_.stack());
   hidden_ = Linear(weights_, "classifier.0.0", options_.head, documents_ * block.width);
   output_ = Linear(weights_.matrix("sentence_projection_layer.weight", options_.classes, options_.head));
+}
+
+const data::Encoder& Classifier::encoder() const {
+  require(encoder_.has_value(),
+          "this model's file does not say how to encode its input: it was not written by `mega train`");
+  return *encoder_;
 }
 
 std::vector<float> Classifier::outputs(std::span<const SequenceView> documents, const Run& run) const {

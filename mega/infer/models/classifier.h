@@ -12,6 +12,7 @@
 
 #include "mega/config/model_file.h"
 #include "mega/config/signature.h"
+#include "mega/data/encoder.h"
 #include "mega/infer/layers/input_embedding.h"
 #include "mega/infer/layers/linear.h"
 #include "mega/infer/layers/stack.h"
@@ -29,6 +30,8 @@ class Classifier {
 
   const EncoderClassifierOptions& options() const { return options_; }
   const Signature& signature() const { return signature_; }
+  // From an example to what the model reads; Error where the file has no signature.
+  const data::Encoder& encoder() const;
   int64_t documents() const { return documents_; }  // 1, or 2 of a matcher
 
   // What the model says of one sequence, or of a pair: logits of the classes, or the numbers it predicts, as
@@ -47,6 +50,7 @@ class Classifier {
   EncoderClassifierOptions options_;
   int64_t documents_ = 1;
   Signature signature_;
+  std::optional<data::Encoder> encoder_;
   WeightFile weights_;
   std::optional<InputEmbedding> embedding_;
   std::optional<Stack> stack_;

@@ -18,11 +18,13 @@ LanguageModel::LanguageModel(ModelFile file, const std::string& where)
   options_ = *options;
   if (has_signature(file_.tensors)) {
     signature_ = read_signature(file_.tensors, where);
-    const auto* input = std::get_if<LanguageInput>(&signature_.input.input);
-    require(input != nullptr, where, ": a language model whose input is no text");
-    tokenizer_ = make_tokenizer(input->units, signature_.vocabulary, where + ": vocabulary");
-    require(tokenizer_->size() <= options_.vocabulary, where, ": the vocabulary has ", tokenizer_->size(),
-            " token types, the model ", options_.vocabulary);
+    try {
+      require(std::holds_alternative<LanguageInput>(signature_.input.input),
+              "a language model whose input is no text");
+      tokenizer_ = make_tokenizer(signature_, options_.vocabulary);
+    } catch (const Error& error) {
+      fail(where, ": ", error.what());
+    }
   }
   const int64_t width = options_.block.width;
   embedding_.emplace(weights_, "decoder", options_, width);

@@ -41,8 +41,8 @@ class LanguageModel {
   // Error where the vocabulary does not have one of them.
   void check_tokens(std::span<const int32_t> tokens) const;
 
-  // Reads the tokens of all segments, which stand one after the other and have been checked; features (tokens, D) stay in `run`'s
-  // workspace until its next use.
+  // Reads the tokens of all segments, which stand one after the other and have been checked; features
+  // (tokens, D) stay in `run`'s workspace until its next use.
   kernels::Rows read(std::span<const int32_t> tokens, std::span<const Segment> segments,
                      const Run& run) const;
 

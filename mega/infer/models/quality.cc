@@ -165,7 +165,7 @@ ExampleQuality compare_on_examples(const Classifier& before, const Classifier& a
   ExampleQuality quality;
   quality.examples = limited(part.size(), options);
   require(quality.examples > 0, "there are no examples to compare on");
-  const data::Encoder encoder(before.signature(), cls_token(before.options()));
+  const data::Encoder& encoder = before.encoder();
   const Loss loss(before.signature(), part);
   Workspace work;
   const Run run{pool, work};

@@ -58,12 +58,12 @@ class CorpusTest : public ::testing::Test {
   ScratchFolder folder_;
 };
 
-LanguageInput units(LanguageUnits units) {
+LanguageInput units(TextUnits units) {
   LanguageInput input;
   input.units = units;
   return input;
 }
-const LanguageInput kBytes = units(LanguageUnits::bytes), kWords = units(LanguageUnits::words);
+const LanguageInput kBytes = units(TextUnits::bytes), kWords = units(TextUnits::words);
 
 std::vector<int32_t> tokens_of(const TokenView& view) {
   if (!view.file) return {};
@@ -126,8 +126,7 @@ TEST_F(CorpusTest, OneTextIsDividedInItsOrder) {
 
 TEST_F(CorpusTest, AllOfItMayBeForTest) {
   put("text", "one\ntwo\n");
-  const Corpus corpus =
-      load_corpus(data("text", 0.1, 1), kBytes, make_tokenizer(LanguageUnits::bytes, "", ""));
+  const Corpus corpus = load_corpus(data("text", 0.1, 1), kBytes, make_tokenizer(TextUnits::bytes, "", ""));
   EXPECT_EQ(text_of(corpus, corpus.test), "one\ntwo\n");
   EXPECT_TRUE(corpus.train.empty());
   EXPECT_TRUE(corpus.valid.empty());
@@ -262,7 +261,7 @@ TEST_F(CorpusTest, LimitsCountTokens) {
   put("char", "\u00e4\u00f6\u20ac\u00fc\n");
   DataOptions characters = data("char");
   characters.limit = 3;
-  const Corpus cut = load_corpus(characters, units(LanguageUnits::characters), nullptr);
+  const Corpus cut = load_corpus(characters, units(TextUnits::characters), nullptr);
   EXPECT_EQ(text_of(cut, cut.train), "\u00e4\u00f6\u20ac");
   EXPECT_EQ(cut.train.counts.bytes, 7);
 }
@@ -309,7 +308,7 @@ TEST_F(CorpusTest, Errors) {
 }
 
 TEST_F(CorpusTest, ATextThatIsReadOnceLeavesNothing) {
-  const auto tokenizer = make_tokenizer(LanguageUnits::bytes, "", "");
+  const auto tokenizer = make_tokenizer(TextUnits::bytes, "", "");
   put("text", "\u00e4b\nc");
   put("text.gz", "\u00e4b\nc");
   for (const char* name : {"text", "text.gz"}) {
@@ -362,7 +361,7 @@ TEST_F(CorpusTest, AModelOfPiecesCountsByItsContent) {
   const std::string settings = field(0x1A, std::string("\x18\0\x20\0", 4));
   put("text.txt", "ab ab\n");
   put("pieces.model", model + settings);
-  LanguageInput input = units(LanguageUnits::sentencepiece);
+  LanguageInput input = units(TextUnits::sentencepiece);
   input.model = path("pieces.model").string();
   const Corpus bytes = load_corpus(data("text.txt"), input, nullptr);
   EXPECT_EQ(tokens_of(bytes.train), (std::vector<int32_t>{4 + 'a', 4 + 'b', 260, 4 + 'a', 4 + 'b', kEnd}));

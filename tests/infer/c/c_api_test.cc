@@ -12,7 +12,6 @@
 #include "mega/infer/models/classifier.h"
 #include "mega/infer/session.h"
 #include "mega/mega.h"
-#include "mega/text/tokens.h"
 #include "tests/base/helpers.h"
 #include "tests/infer/tiny_model.h"
 
@@ -230,7 +229,7 @@ TEST_F(CClassifierTest, Texts) {
   std::vector<float> outputs(3);
   ASSERT_EQ(mega_classify_bytes(classifier.get(), &text, &bytes, 1, outputs.data(), 3, &error_), MEGA_OK)
       << error_.message;
-  const std::vector<int32_t> tokens = tokenize(text, TextInput{});
+  const std::vector<int32_t> tokens = make_tokenizer(TextUnits::bytes, "", "")->encode_document(text, 0);
   ThreadPool pool(1);
   Workspace work;
   const SequenceView view{tokens, {}, std::ssize(tokens)};

@@ -1,0 +1,20 @@
+#include "mega/train/initial_tokenizer.h"
+
+#include "mega/base/error.h"
+#include "mega/config/model_file.h"
+#include "mega/config/signature.h"
+
+namespace mega::train {
+
+std::shared_ptr<const Tokenizer> initial_tokenizer(const Recipe& recipe) {
+  const std::string& path = recipe.train.init;
+  if (path.empty()) return nullptr;
+  const Signature signature = read_signature(ModelFile::open(path).tensors, path);
+  const TokenizerOptions *before = tokenizer_options(signature.input), *now = tokenizer_options(recipe.input);
+  require(now != nullptr, "only a model that reads text has tokens to keep");
+  require(before != nullptr && before->units == now->units, path, ": its tokens are not ",
+          to_string(now->units), ", which input.units asks for");
+  return make_tokenizer(now->units, signature.vocabulary, path + ": vocabulary");
+}
+
+}  // namespace mega::train
