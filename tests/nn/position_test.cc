@@ -116,7 +116,7 @@ TEST(Position, T5Buckets) {
     EXPECT_GE(bucket(*causal, -distance), bucket(*causal, 1 - distance));
     EXPECT_LE(bucket(*causal, -distance) - bucket(*causal, 1 - distance), 1);
     EXPECT_EQ(bucket(*both, distance), bucket(*both, -distance) + 16);  // positive and negative offsets
-    EXPECT_EQ(bucket(*causal, distance), 0);                            // the future is never seen
+    EXPECT_EQ(bucket(*causal, distance), 0);                            // the future is masked
   }
   EXPECT_EQ(bucket(*causal, -127), 31);
   EXPECT_EQ(bucket(*causal, -100000), 31);
