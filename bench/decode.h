@@ -11,7 +11,7 @@ namespace mega::bench {
 struct DecodeSettings {
   std::string preset = "enwik8";
   int threads = 0;       // 0: all cores
-  int repeats = 3;       // rounds, of which the median counts
+  int repeats = 3;       // rounds; the median is reported
   int64_t far = 100000;  // also measure a chunk that contains this position, after reading up to it; 0: none
 };
 
@@ -23,7 +23,7 @@ struct DecodeRow {
   double bytes_per_token =
       0.0;  // weights, keys, values and averages that one token reads; 0: not memory-bound
   double share_of_bandwidth = 0.0;  // of the memory bandwidth measured in the same rounds
-  double share_of_sgemm = 0.0;      // of whole prompts only
+  double share_of_sgemm = 0.0;      // for whole prompts only
 };
 
 struct DecodeTable {

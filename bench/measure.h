@@ -15,7 +15,7 @@ struct Candidate {
   std::string form;
   std::function<void()> run;
   double flops = 0.0;     // of the model, by the formula of docs/performance.md
-  double tokens = 0.0;    // 0 where tokens make no sense
+  double tokens = 0.0;    // 0 if not applicable
   double channels = 0.0;  // > 0: also report nanoseconds per token and channel
 };
 

@@ -14,9 +14,9 @@ struct StreamSettings {
 };
 
 struct StreamResult {
-  int64_t tokens = 0, part = 0;                    // of which the first and the last so many are compared
+  int64_t tokens = 0, part = 0;                    // the first and last `part` tokens are compared
   double first_seconds = 0.0, last_seconds = 0.0;  // per token; `first` is measured after one chunk
-  int64_t state_bytes = 0;                         // the most the session held
+  int64_t state_bytes = 0;                         // maximum size of the session's state
   double early_mb = 0.0, late_mb = 0.0;  // resident memory of the process after one chunk and at the end
 
   std::string markdown() const;

@@ -17,7 +17,7 @@ namespace mega::testing {
 
 inline constexpr double kValueTolerance = 1e-5, kGradientTolerance = 1e-4;
 
-// Prints at the end of the program how close its comparisons were.
+// Prints the largest difference of all comparisons when the program ends.
 class Worst {
  public:
   explicit Worst(const char* what) : what_(what) {}
@@ -32,7 +32,7 @@ class Worst {
 };
 inline Worst worst_value("values"), worst_gradient("gradients");
 
-// max |actual - expected| as a share of max |expected|, or of `scale` if that is larger; 0 where both are 0.
+// max |actual - expected| relative to max |expected|, or to `scale` if that is larger; 0 if both are 0.
 inline double distance(const torch::Tensor& actual, const torch::Tensor& expected, double scale = 0) {
   if (expected.numel() == 0) return 0;
   const torch::Tensor a = actual.detach().to(torch::kFloat64), e = expected.detach().to(torch::kFloat64);
@@ -54,7 +54,7 @@ using Operation = std::function<torch::Tensor(const Tensors&)>;
 
 struct Evaluation {
   torch::Tensor value;
-  Tensors gradients;  // of sum(value * cotangent); zero where an input has no influence
+  Tensors gradients;  // of sum(value * cotangent); zero if an input has no influence
 };
 
 inline Evaluation evaluate(const Operation& operation, const Tensors& inputs,
@@ -77,14 +77,14 @@ inline Tensors to(const Tensors& tensors, torch::ScalarType type) {
   return result;
 }
 
-// The same values, every other element of a larger tensor.
+// The same values as every other element of a larger tensor.
 inline torch::Tensor strided(const torch::Tensor& x) {
   if (!x.defined()) return x;
   return torch::stack({x, torch::full_like(x, NAN)}, -1).select(-1, 0);
 }
 
-// Values relative to their largest; gradients to the largest of their tensor, or to a thousandth of the
-// largest of all. `floor`: what counts as large at least.
+// Values are compared relative to the largest; gradients relative to the largest of their tensor, or to a
+// thousandth of the largest of all tensors. `floor` is a lower bound of these scales.
 inline void expect_same(const Evaluation& actual, const Evaluation& expected, const char* what,
                         double floor = 0) {
   expect_close(actual.value, expected.value, kValueTolerance, std::string(what) + ": value", floor);
@@ -96,7 +96,7 @@ inline void expect_same(const Evaluation& actual, const Evaluation& expected, co
                  std::string(what) + ": gradient " + std::to_string(i), std::max(floor, 1e-3 * largest));
 }
 
-// Fused, by one thread from contiguous tensors and by two from strided ones, against the reference.
+// Compares fused, with one thread on contiguous tensors and with two on strided ones, with the reference.
 inline void compare_forms(const Operation& operation, const Tensors& inputs, double floor = 0) {
   const int threads = at::get_num_threads();
   at::set_num_threads(1);

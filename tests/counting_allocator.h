@@ -1,4 +1,4 @@
-// Counts the bytes in tensors: exact, where a resident size depends on what ran before.
+// Counts the bytes in tensors: exact, unlike the resident size, which depends on what ran before.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,10 @@
 
 namespace mega::testing {
 
-// A block begins with its size.
+// A block starts with its size.
 class CountingAllocator final : public at::Allocator {
  public:
-  // For all tensors made from now on; best before the first.
+  // Applies to all tensors allocated from now on; best called before the first.
   static bool install() {
     c10::SetAllocator(at::kCPU, new CountingAllocator(), 1);  // outlives every tensor
     return true;
@@ -34,7 +34,7 @@ class CountingAllocator final : public at::Allocator {
   }
 #endif
 
-  // Highest number of bytes in tensors while `run` runs, beyond what there was before.
+  // Peak number of bytes in tensors while `run` runs, minus the number before.
   static double growth(const std::function<void()>& run) {
     const int64_t before = in_use_;
     peak_ = before;

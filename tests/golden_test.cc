@@ -1,8 +1,7 @@
-// Our modules against numbers that the released implementation computed: values and gradients, in both forms.
+// Our modules against values computed by the released implementation: outputs and gradients, in both forms.
 //
-// MEGA_GOLDEN_DIR names the folder of *.safetensors files; tests/golden/README.md says what they hold. A
-// file's name begins with what it is a case of. Files of parts that are still to come are skipped, by name,
-// as pending.
+// MEGA_GOLDEN_DIR names the folder of *.safetensors files, described in tests/golden/README.md. The prefix of
+// a file's name selects its test case. Files of parts that are not implemented yet are skipped as pending.
 #include "tests/golden/golden.h"
 
 #include <gtest/gtest.h>
@@ -34,12 +33,12 @@
 namespace mega::testing {
 namespace {
 
-// Layers are (time, batch, channel) in the files and (batch, time, channel) here: the way there, and back.
+// Layers are (time, batch, channel) in the files and (batch, time, channel) here; converts either way.
 Tensor swap(const Tensor& x) { return x.transpose(0, 1); }
 
 using Lengths = std::vector<int64_t>;
 
-// Feeds x (B, L, D) and its mask piece by piece to step(x, mask), and joins what comes out.
+// Feeds x (B, L, D) and its mask in segments to step(x, mask) and concatenates the results.
 template <class Step>
 Tensor stream(const Tensor& x, const Tensor& mask, const Lengths& lengths, const Step& step) {
   std::vector<Tensor> outputs;
@@ -69,7 +68,8 @@ Lengths segments(Golden& golden) {
   return lengths;
 }
 
-// A stream in other pieces than the file's must give the same: run(lengths) gives out.y in the file's layout.
+// Splitting a stream differently from the file must give the same: run(lengths) returns out.y in the file's
+// layout.
 template <class Run>
 void check_other_cuts(Golden& golden, int64_t length, const Run& run) {
   golden.value("out.y", run(single_steps(length)), " (single steps)");
@@ -115,13 +115,13 @@ Tensor dense_bias(nn::PositionImpl& position, int64_t length) {
   return bias.values.index({index.unsqueeze(0) - index.unsqueeze(1) - bias.first});
 }
 
-// The released layers are given their causal mask, ours are told: it must be the one they know.
+// The released layers take a causal mask, ours have an option: the mask must be the causal one.
 void check_causal_mask(Golden& golden, const BlockOptions& options) {
   const Tensor mask = golden.optional_input("attn_mask");
   if (!mask.defined()) return;
   const Tensor visible = options.attention == AttentionFunction::softmax ? mask == 0 : mask == 1;
   require(options.causal && visible.equal(torch::ones_like(visible).tril()),
-          "in.attn_mask is no causal mask");
+          "in.attn_mask is not a causal mask");
 }
 
 void gated_attention_case(Golden& golden) {
@@ -228,7 +228,7 @@ void activation_case(Golden& golden) {
       {"laplace", {ops::laplace}}};
   for (const std::string& name : golden.names("out.")) {
     const std::string key = name.substr(4);
-    require(functions.contains(key), name, ": no such function here");
+    require(functions.contains(key), name, ": unknown function");
     for (const auto& function : functions.at(key)) {
       const Tensor x = golden.take("in.x").requires_grad_();
       const Tensor y = function(x);
@@ -267,7 +267,7 @@ void schedule_case(Golden& golden) {
   }
 }
 
-// The pooled output of a model's encoder, whose training mode may move batch statistics once more.
+// The pooled output of a model's encoder; in training mode this may update batch statistics once more.
 Tensor pooled(models::SequenceClassifier& model, const models::Sequences& batch) {
   const torch::NoGradGuard guard;
   return model.encode(batch);
@@ -281,8 +281,8 @@ void check_classifier(Golden& golden, const Tensor& logits) {
                torch::nll_loss(logits.log_softmax(1), target, {}, at::Reduction::Sum).reshape({1}));
 }
 
-// Text fills up to whole chunks in the released model itself. Here nothing but attention would see that
-// padding, so it has to be passed in where batch statistics count it.
+// The released model pads text to whole chunks. Here only attention would see that padding, so it has to be
+// passed in where batch statistics include it.
 models::Sequences text_batch(Golden& golden, const std::string& suffix, const BlockOptions& options) {
   Tensor tokens = golden.input("tokens" + suffix);
   const int64_t length = tokens.size(1), chunk = options.chunk;
@@ -351,7 +351,7 @@ void check_tied(Golden& golden, const LanguageModelOptions& options) {
   }
 }
 
-// Log-probabilities and losses of the targets, by themselves.
+// Log-probabilities and losses of the targets, without gradients.
 void check_scores(Golden& golden, models::LanguageModel& model, const Tensor& features) {
   const torch::NoGradGuard guard;
   const Tensor targets = golden.input("target"), rows = features.reshape({-1, features.size(2)});
@@ -374,8 +374,8 @@ void language_case(Golden& golden) {
   golden.load(*model);
   check_tied(golden, options);
   const Tensor tokens = golden.input("tokens"), targets = golden.input("target");
-  // The embeddings of an adaptive model are its output; others give scores of all tokens. The files' scores
-  // are not normalised.
+  // The output of an adaptive model is its features; others give scores of all tokens, which are not
+  // normalised in the files.
   const Tensor weight =
       model->named_parameters()[options.tie_output && !adaptive ? "decoder.embed_tokens.weight"
                                 : adaptive                      ? "decoder.embed_tokens.embeddings.0.0.weight"
@@ -388,7 +388,7 @@ void language_case(Golden& golden) {
   const auto check = [&](const Tensor& features) {
     Outputs outputs = {{"y", output(features)}};
     if (adaptive) {
-      model->train();  // the loss of training; nothing is dropped
+      model->train();  // the training loss; dropout is 0
       const Tensor real = (targets.reshape(-1) != kPad).nonzero().squeeze(1);
       const auto rows = [&](const Tensor& x) { return x.index_select(0, real); };
       outputs["adaptive_loss"] =
@@ -416,8 +416,8 @@ void language_case(Golden& golden) {
 }
 
 struct Kind {
-  std::string prefix;  // of the file's name
-  std::string module;  // how the metadata's `module` begins
+  std::string prefix;  // of the file name
+  std::string module;  // prefix of the metadata's `module`
   void (*run)(Golden&);
 };
 const std::vector<Kind> kKinds = {
@@ -472,7 +472,7 @@ std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-// The end of the report: how much of the tolerance each kind of file used up.
+// Printed at the end: how much of the tolerance each kind of file used.
 class Summary : public ::testing::Environment {
  public:
   static void add(const std::string& prefix, const Case& c, const Golden& golden) {
@@ -515,7 +515,7 @@ TEST_P(GoldenTest, Agrees) {
   const std::string module = golden.option("module");
   const bool known = std::any_of(kKinds.begin(), kKinds.end(),
                                  [&](const Kind& kind) { return name.starts_with(kind.prefix); });
-  ASSERT_TRUE(known) << name << ": no kind of file begins so";
+  ASSERT_TRUE(known) << name << ": unknown kind of file";
   const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& candidate) {
     return name.starts_with(candidate.prefix) && module.starts_with(candidate.module);
   });

@@ -12,8 +12,8 @@
 
 namespace mega {
 
-// f computes tensors from whatever `inputs` hold at the time. For random weights w, the gradient of the sum
-// of f * w with respect to every element of every input must be what moving that element gives.
+// f computes tensors from the current values of `inputs`. For random weights w, the gradient of sum(f * w)
+// with respect to every element of every input must match the finite difference.
 inline void check_gradients(const std::function<std::vector<torch::Tensor>()>& f,
                             const std::vector<torch::Tensor>& inputs, double step = 1e-5,
                             double tolerance = 1e-6) {

@@ -1,4 +1,4 @@
-// The Transformer language model: what it sees, streams, ALiBi by the book, and what it costs.
+// The Transformer language model: causality, streams, ALiBi against its paper, and cost estimates.
 #include "mega/baselines/language_transformer.h"
 
 #include <gtest/gtest.h>
@@ -47,13 +47,13 @@ LanguageTransformer large_weights(const TransformerLanguageOptions& options, uin
   return with_large_weights(LanguageTransformer(options));
 }
 
-// (B, L) with the last `counts[b]` positions of each row padded.
+// (B, L) mask with the last `counts[b]` positions of each row padded.
 Tensor padded_at_end(std::vector<int64_t> counts, int64_t length) {
   const Tensor first = length - testing::lengths(counts).unsqueeze(1);
   return torch::arange(length).unsqueeze(0) >= first;
 }
 
-TEST(LanguageTransformer, DoesNotSeeTheFuture) {
+TEST(LanguageTransformer, IsCausal) {
   for (const ops::Form form : {ops::Form::reference, ops::Form::fused})
     for (const auto positions : kPositionKinds) {
       const ops::FormGuard guard(form);
@@ -61,7 +61,7 @@ TEST(LanguageTransformer, DoesNotSeeTheFuture) {
       const Tensor tokens = random_tokens(2, 20), before = model->features(tokens);
       for (const int64_t at : {0, 7, 19}) {
         Tensor changed = tokens.clone();
-        changed.select(1, at).copy_(13 - changed.select(1, at));  // 2..11 turned around: no token stays
+        changed.select(1, at).copy_(13 - changed.select(1, at));  // maps 2..11 onto 11..2: all change
         const Tensor after = model->features(changed);
         if (at > 0) {
           EXPECT_EQ(difference(after.slice(1, 0, at), before.slice(1, 0, at)), 0.0);
@@ -72,7 +72,7 @@ TEST(LanguageTransformer, DoesNotSeeTheFuture) {
     }
 }
 
-TEST(LanguageTransformer, KnowsTheOrderOfTokens) {
+TEST(LanguageTransformer, DependsOnTheOrderOfTokens) {
   for (const auto positions : kPositionKinds) {
     LanguageTransformer model = large_weights(tiny(positions), 2);
     const Tensor tokens = torch::tensor({{2, 3, 4, 5, 6}}, torch::kInt64);
@@ -81,7 +81,7 @@ TEST(LanguageTransformer, KnowsTheOrderOfTokens) {
   }
 }
 
-TEST(LanguageTransformer, CutsDoNotMatter) {
+TEST(LanguageTransformer, SegmentsEqualTheWhole) {
   std::mt19937 random(3);
   const torch::NoGradGuard no_gradients;
   for (const ops::Form form : {ops::Form::reference, ops::Form::fused})
@@ -93,7 +93,7 @@ TEST(LanguageTransformer, CutsDoNotMatter) {
         Tensor mask;
         if (padded) {
           mask = padded_at_end({0, 30, 5}, 90);
-          mask.slice(1, 20, 23) = true;  // in the middle: what a batch of ended texts leaves behind
+          mask.slice(1, 20, 23) = true;  // in the middle, as in a batch of texts of which some have ended
         }
         const Tensor whole = model->features(tokens, mask);
         for (const int64_t longest : {1, 9, 60}) {
@@ -117,13 +117,13 @@ TEST(LanguageTransformer, AStateIsAValue) {
   const Tensor once = model->features(next, {}, &state);
   nn::State copy = kept;
   EXPECT_EQ(difference(model->features(next, {}, &copy), once), 0.0);
-  // Beams: rows change places.
+  // Beams: rows are reordered.
   const Tensor order = testing::lengths({1, 1, 0});
   nn::State beams = nn::reorder(kept, order);
   EXPECT_LT(difference(model->features(next.index_select(0, order), {}, &beams), once.index_select(0, order)),
             1e-5);
 
-  // What does not fit is refused, and the state is as before.
+  // States that do not fit are rejected and left unchanged.
   nn::State same = kept;
   const auto error = [&](const Tensor& x, nn::State s) {
     return error_of([&] { model->features(x, {}, &s); });
@@ -141,7 +141,7 @@ TEST(LanguageTransformer, AStateIsAValue) {
   same = kept;
   same.blocks[1].attention.keys = Tensor();
   EXPECT_PRED2(contains, error_of([&] { model->features(next, {}, &same); }), "does not hold keys");
-  EXPECT_EQ(same.blocks[0].attention.position, 9) << "the first layer went well, the second did not";
+  EXPECT_EQ(same.blocks[0].attention.position, 9) << "the first layer succeeded, the second failed";
 }
 
 TEST(LanguageTransformer, PaddingDoesNotLeak) {
@@ -157,7 +157,7 @@ TEST(LanguageTransformer, PaddingDoesNotLeak) {
         EXPECT_LT(testing::distance(together.narrow(0, i, 1).slice(1, 0, length), alone), 1e-5);
         EXPECT_EQ(together[i].slice(0, length).abs().sum().item<double>(), 0.0);
       }
-      // Padding in front hides as well: positions are relative with ALiBi.
+      // Leading padding is hidden as well: with ALiBi, positions are relative.
       if (positions != TransformerPositions::alibi) continue;
       const Tensor in_front = torch::cat({torch::full({1, 4}, 1, torch::kInt64), tokens.narrow(0, 0, 1)}, 1);
       const Tensor hidden = (torch::arange(25) < 4).unsqueeze(0);
@@ -170,12 +170,12 @@ TEST(Alibi, SlopesAreThoseOfThePaper) {
   const std::vector<double> eight = alibi_slopes(8);
   for (size_t h = 0; h < 8; ++h) EXPECT_DOUBLE_EQ(eight[h], std::exp2(-static_cast<double>(h + 1)));
   EXPECT_EQ(alibi_slopes(1), std::vector<double>{std::exp2(-8.0)});
-  // 4 heads' slopes, then the 1st and 3rd of 8.
+  // The slopes of 4 heads, then the 1st and 3rd of 8.
   const std::vector<double> expected = {1. / 4, 1. / 16, 1. / 64, 1. / 256, 1. / 2, 1. / 8};
   EXPECT_EQ(alibi_slopes(6), expected);
 }
 
-// A layer, position by position as the papers have it, in double.
+// One layer in double, position by position as in the papers.
 Tensor dense_layer(LanguageTransformer& model, const std::string& layer, const Tensor& x) {
   auto named = model->named_parameters();
   const auto weight = [&](const std::string& name) { return named["decoder." + layer + name]; };
@@ -202,7 +202,7 @@ Tensor dense_layer(LanguageTransformer& model, const std::string& layer, const T
   return z + linear("fc2", torch::relu(linear("fc1", norm("final_layer_norm", z))));
 }
 
-TEST(LanguageTransformer, AlibiIsWhatThePaperSays) {
+TEST(LanguageTransformer, AlibiMatchesThePaper) {
   LanguageTransformer model = large_weights(tiny(TransformerPositions::alibi), 6);
   const Tensor tokens = random_tokens(2, 150), fused = model->features(tokens);
   model->to(torch::kFloat64);
@@ -231,7 +231,7 @@ TEST(LanguageTransformer, GradientsReachEveryParameterInBothForms) {
       std::vector<Tensor> all;
       for (const auto& item : model->named_parameters()) {
         const Tensor& gradient = item.value().grad();
-        if (item.key().ends_with("k_proj.bias")) {  // softmax does not see it
+        if (item.key().ends_with("k_proj.bias")) {  // no effect under softmax
           EXPECT_FALSE(gradient.defined()) << item.key();
           continue;
         }
@@ -263,7 +263,7 @@ TEST(LanguageTransformer, PredictsWithPlainAndAdaptiveOutput) {
   }
 }
 
-TEST(LanguageTransformer, StartsAsBertDoes) {
+TEST(LanguageTransformer, InitialisedLikeBert) {
   TransformerLanguageOptions options;
   options.layers = 1;
   options.width = 256;
@@ -280,7 +280,7 @@ TEST(LanguageTransformer, StartsAsBertDoes) {
   }
 }
 
-TEST(LanguageTransformer, IsAsLargeAsTheMegaModel) {
+TEST(LanguageTransformer, HasAsManyParametersAsMega) {
   LanguageModelOptions mega;
   mega.vocabulary = 5000;
   mega.layers = 3;
@@ -294,7 +294,7 @@ TEST(LanguageTransformer, IsAsLargeAsTheMegaModel) {
   EXPECT_NEAR(theirs / ours, 1.0, 0.02) << ours << " and " << theirs;
 }
 
-TEST(LanguageTransformer, SaysWhatIsWrongWithAnInput) {
+TEST(LanguageTransformer, RejectsInvalidInputs) {
   LanguageTransformer model(tiny(TransformerPositions::sinusoidal));
   const auto error = [&](const Tensor& tokens, const Tensor& mask = {}) {
     return error_of([&] { model->features(tokens, mask); });
@@ -315,7 +315,7 @@ TEST(Cost, OfALanguageModelByHand) {
   EXPECT_EQ(options.multiply_adds(49), 3 * (4 * 8 * 8 + 2 * 8 * 20 + 2 * 25 * 8) + 12 * 8);
 }
 
-TEST(Cost, MemoryOfALanguageModelIsNearWhatIsMeasured) {
+TEST(Cost, LanguageModelMemoryEstimateIsNearTheMeasurement) {
   ASSERT_TRUE(kCounts);
   struct Case {
     int64_t vocabulary, layers, width, hidden, length, batch;
@@ -332,7 +332,7 @@ TEST(Cost, MemoryOfALanguageModelIsNearWhatIsMeasured) {
       const Tensor tokens = torch::randint(4, c.vocabulary, {c.batch, length}, torch::kInt64);
       model->losses(model->features(tokens).flatten(0, 1), tokens.flatten()).sum().backward();
     };
-    step(16);  // gradients are there before the measurement
+    step(16);  // allocates gradients before the measurement
     const double truth = testing::CountingAllocator::growth([&] { step(c.length); });
     const double estimate = options.activation_bytes(c.length, c.batch);
     EXPECT_NEAR(estimate / truth, 1.0, 0.3)

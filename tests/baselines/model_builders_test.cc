@@ -18,7 +18,7 @@ using torch::Tensor;
 
 const bool kCounts = testing::CountingAllocator::install();
 
-// Of a training step on random tokens.
+// The peak memory of a training step on random tokens.
 double measured(const ModelOptions& options, int64_t length, int64_t batch) {
   const auto model = make_sequence_model(options);
   const int64_t vocabulary = sequence_options(options)->vocabulary;
@@ -28,14 +28,14 @@ double measured(const ModelOptions& options, int64_t length, int64_t batch) {
       document.values = torch::randint(4, vocabulary, {batch, l}, torch::kInt64);
     model->predict(documents_of_batch).sum().backward();
   };
-  step(16);  // gradients are there before the measurement
+  step(16);  // allocates gradients before the measurement
   return testing::CountingAllocator::growth([&] { step(length); });
 }
 
 int64_t parameters(const ModelOptions& options) { return count_parameters(options).total; }
 
 TEST(ModelBuilders, MakesTheReleasedTransformer) {
-  TransformerOptions options;  // the defaults are those for Text
+  TransformerOptions options;  // defaults are those for Text
   options.pooling = Pooling::cls;
   options.head = 1024;
   const auto count = count_parameters({options});
@@ -48,7 +48,7 @@ TEST(ModelBuilders, MakesTheReleasedTransformer) {
   EXPECT_EQ(count.parts.size(), 5u);
 }
 
-TEST(ModelBuilders, ABaselineIsAsLargeAsTheMegaModel) {
+TEST(ModelBuilders, ABaselineHasAsManyParametersAsMega) {
   for (const char* name : {"lra-listops-chunk", "lra-text-chunk", "lra-image-chunk", "lra-pathfinder-chunk",
                            "lra-retrieval-chunk"}) {
     const ModelOptions mega = load_preset(name).model;
@@ -68,21 +68,21 @@ bool works(const Call& call) {
   }
 }
 
-TEST(ModelBuilders, MakesTheModelOfEveryPresetThatItCan) {
+TEST(ModelBuilders, BuildsEverySupportedPreset) {
   for (const std::string& name : preset_names()) {
     const ModelOptions options = load_preset(name).model;
     const bool sequence = sequence_options(options) != nullptr, language = token_options(options) != nullptr;
     EXPECT_EQ(options.kind().is_available(), sequence || language) << name;
     EXPECT_EQ(works([&] { options.kind().multiply_adds(100); }), sequence || language) << name;
     EXPECT_EQ(works([&] { options.kind().activation_bytes(100, 1); }), sequence || language) << name;
-    if (name == "wikitext103") continue;  // a gigabyte, made elsewhere
+    if (name == "wikitext103") continue;  // takes a gigabyte; covered by another test
     EXPECT_EQ(works([&] { make_sequence_model(options); }), sequence) << name;
     EXPECT_EQ(works([&] { make_token_model(options); }), language) << name;
     EXPECT_EQ(works([&] { make_model(options); }), sequence || language) << name;
   }
 }
 
-// The table of tensors (mega/config/tensor_info.h) is what the modules hold: names, shapes, order.
+// The table of tensors (mega/config/tensor_info.h) matches the modules: names, shapes, order.
 void expect_described(const ModelOptions& options, const std::string& name) {
   const auto model = make_model(options);
   std::vector<TensorInfo> parameters, buffers;
@@ -98,7 +98,7 @@ void expect_described(const ModelOptions& options, const std::string& name) {
   compare(buffers, model->named_buffers());
 }
 
-TEST(ModelBuilders, TheTableOfTensorsIsWhatTheModulesHold) {
+TEST(ModelBuilders, TensorTableMatchesTheModules) {
   for (const std::string& name : preset_names()) {
     const ModelOptions options = load_preset(name).model;
     if (!options.kind().is_available() || name == "wikitext103" || name == "enwik8") continue;
@@ -107,7 +107,7 @@ TEST(ModelBuilders, TheTableOfTensorsIsWhatTheModulesHold) {
   }
 }
 
-TEST(ModelBuilders, TheTableOfTensorsKnowsEveryOption) {
+TEST(ModelBuilders, TensorTableCoversEveryOption) {
   ClassifierOptions classifier;
   LanguageModelOptions language;
   language.layers = classifier.layers = 1;
@@ -161,7 +161,7 @@ TEST(ModelBuilders, TheTableOfTensorsKnowsEveryOption) {
   }
 }
 
-TEST(Cost, MultiplyAddsAreThoseOfTheProducts) {
+TEST(Cost, MultiplyAddsMatchTheMatrixProducts) {
   TransformerOptions options;
   options.layers = 3;
   options.width = 8;
@@ -172,7 +172,7 @@ TEST(Cost, MultiplyAddsAreThoseOfTheProducts) {
       << "chunks cost the same at any length";
 }
 
-TEST(Cost, MemoryIsNearWhatIsMeasured) {
+TEST(Cost, MemoryEstimateIsNearTheMeasurement) {
   ASSERT_TRUE(kCounts);
   TransformerOptions paper;
   TransformerOptions narrow;

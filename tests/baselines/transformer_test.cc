@@ -35,7 +35,7 @@ TransformerOptions tiny() {
   return options;
 }
 
-TEST(Transformer, NeitherPaddingNorWhatStandsInItChangesTheLogits) {
+TEST(Transformer, PaddingDoesNotChangeTheLogits) {
   torch::manual_seed(1);
   for (const ops::Form form : {ops::Form::reference, ops::Form::fused})
     for (const Pooling pooling : {Pooling::mean, Pooling::cls})
@@ -66,7 +66,7 @@ TEST(Transformer, TheOrderOfABatchDoesNotMatter) {
   EXPECT_LT(difference(logits.index_select(0, order), shuffled), 1e-5);
 }
 
-// Longer and shorter by turns: the table of positions is cut and grown.
+// Alternates longer and shorter sequences: the table of positions is sliced and grown.
 TEST(Transformer, AnyLengthWorksInBothForms) {
   torch::manual_seed(3);
   Transformer model = with_large_weights(Transformer(tiny()));
@@ -84,7 +84,7 @@ TEST(Transformer, AnyLengthWorksInBothForms) {
   }
 }
 
-TEST(Transformer, KnowsTheOrderOfTokens) {
+TEST(Transformer, DependsOnTheOrderOfTokens) {
   torch::manual_seed(4);
   Transformer model = with_large_weights(Transformer(tiny()));
   const Tensor tokens = random_tokens(1, 9);
@@ -119,7 +119,7 @@ TEST(Transformer, ComparesTwoDocuments) {
   EXPECT_EQ(logits.sizes(), torch::IntArrayRef({2, 3}));
   EXPECT_GT(difference(logits, model->predict({second, first})), 1e-3) << "the order should matter";
 
-  // The head sees the second document first.
+  // The head reads the second document first.
   auto parameters = model->named_parameters();
   const Tensor both = torch::cat({model->encode(second), model->encode(first)}, 1);
   const Tensor hidden =
@@ -153,7 +153,7 @@ TEST(Transformer, GradientsReachEveryParameter) {
       model->predict({{values, lengths({11, 2, 6})}}).square().sum().backward();
       for (const auto& item : model->named_parameters()) {
         const Tensor& gradient = item.value().grad();
-        if (item.key().ends_with("k_proj.bias")) {  // softmax does not see it
+        if (item.key().ends_with("k_proj.bias")) {  // no effect under softmax
           EXPECT_FALSE(gradient.defined()) << item.key();
           continue;
         }
@@ -164,7 +164,7 @@ TEST(Transformer, GradientsReachEveryParameter) {
     }
 }
 
-TEST(Transformer, StartsAsBertDoes) {
+TEST(Transformer, InitialisedLikeBert) {
   TransformerOptions options;
   options.layers = 1;
   torch::manual_seed(9);
@@ -180,7 +180,7 @@ TEST(Transformer, StartsAsBertDoes) {
   }
 }
 
-TEST(Transformer, SaysWhatIsWrongWithAnInput) {
+TEST(Transformer, RejectsInvalidInputs) {
   Transformer model(tiny());
   const auto error = [&](const Tensor& values, const Tensor& sizes = {}) {
     return error_of([&] { model->predict({{values, sizes}}); });
@@ -195,7 +195,7 @@ TEST(Transformer, SaysWhatIsWrongWithAnInput) {
   EXPECT_PRED2(contains, error(torch::full({2, 6}, NAN)), "NaN");
 }
 
-// Which of two marked tokens comes first? That takes positions and attention.
+// Which of two marked tokens comes first? This needs positions and attention.
 TEST(Transformer, LearnsAToyTask) {
   torch::manual_seed(10);
   TransformerOptions options = tiny();

@@ -1,5 +1,5 @@
-// The engine against the libtorch modules: the same model file gives the same numbers, whatever the kind of
-// model, attention function, norm, position, chunk and length, and however a text is cut.
+// The engine against the libtorch modules: the same model file gives the same results for any kind of model,
+// attention function, norm, position, chunk and length, and any split of a text.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -69,14 +69,14 @@ BlockOptions random_block(Dice& dice, bool stream) {
   block.prenorm = dice.coin();
   block.affine = dice.coin();
   block.activation = dice.any<Activation>();
-  // Squares of squares would leave the range of floats, where batch norm does not bound what it is given.
+  // Repeated squaring would overflow where batch norm does not bound its output.
   const bool bounded = block.norm != NormKind::batch && block.norm != NormKind::sync_batch;
   if (!bounded && block.activation == Activation::relu2) block.activation = Activation::silu;
   if (!bounded && block.attention == AttentionFunction::relu2) block.attention = AttentionFunction::softmax;
   return block;
 }
 
-// Batch norm's statistics are zeros and ones until it has been trained.
+// Batch norm's running statistics are zeros and ones before training.
 template <class Module>
 void draw_statistics(Module& module) {
   for (auto& item : module.named_buffers()) {
@@ -93,7 +93,7 @@ void save(const std::filesystem::path& path, const ModelOptions& options, Model&
   write_model_file(path, options, views.views());
 }
 
-// Differences count relative to the largest number, as far as that is above 1.
+// Differences are relative to the largest value if that is above 1.
 void expect_close(const torch::Tensor& expected, std::span<const float> actual, const std::string& what) {
   ASSERT_EQ(expected.numel(), std::ssize(actual)) << what;
   const torch::Tensor flat = expected.reshape(-1).to(torch::kFloat32).contiguous();
@@ -102,7 +102,7 @@ void expect_close(const torch::Tensor& expected, std::span<const float> actual, 
     const auto e = static_cast<double>(flat.data_ptr<float>()[i]);
     const double difference = std::abs(e - static_cast<double>(actual[static_cast<size_t>(i)]));
     largest = std::max(largest, std::abs(e));
-    if (!(difference <= worst)) worst = difference;  // NaN too
+    if (!(difference <= worst)) worst = difference;  // also NaN
   }
   EXPECT_LE(worst, kTolerance * largest) << what;
 }
@@ -174,7 +174,7 @@ TEST_P(EngineAgrees, OnLanguageModels) {
     const auto piece = std::span(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
     const auto targets = std::span(next).subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
     switch (dice_.upto(2)) {
-      case 0: {  // as a fork, that takes the session's place
+      case 0: {  // as a fork that replaces the session
         infer::Session fork = session.fork();
         session.feed(draw_tokens(dice_, 5, options.vocabulary));
         session = std::move(fork);
@@ -191,7 +191,7 @@ TEST_P(EngineAgrees, OnLanguageModels) {
     session.score(piece, targets, part);
     scores.insert(scores.end(), part.begin(), part.end());
     begin += count;
-    // Up to a constant.
+    // Equal up to a constant.
     std::vector<float> logits(session.logits().begin(), session.logits().end());
     const double shift = infer::log_probability(logits, 0) - static_cast<double>(logits[0]);
     for (float& logit : logits) logit += static_cast<float>(shift);
@@ -216,7 +216,7 @@ EncoderClassifierOptions random_classifier(Dice& dice) {
   return options;
 }
 
-// A sequence for both.
+// A sequence for both engine and module.
 struct Document {
   std::vector<int32_t> tokens;
   torch::Tensor values;  // (1, L) or (1, L, channels)

@@ -1,5 +1,5 @@
-// The engine against streams that the released implementation computed: every *_inc_* file of a part that the
-// engine has, in the file's segments, in single steps and in random cuts.
+// The engine against streams computed by the released implementation: every *_inc_* file of a part that the
+// engine supports, in the file's segments, in single steps and in random splits.
 #include "tests/golden/golden.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ Lengths cuts(int64_t length, const std::function<int64_t()>& next) {
   return lengths;
 }
 
-// Calls run(lengths) for each way to cut a stream, and compares what it gives, in the file's layout.
+// Calls run(lengths) for several ways to split a stream, and compares its result, which is in the file's
+// layout.
 template <class Stream>
 void check_cuts(Golden& golden, const std::string& name, int64_t length, const Stream& run) {
   Lengths segments;
@@ -60,7 +61,7 @@ class EngineGolden : public ::testing::TestWithParam<std::filesystem::path> {
 
   infer::Run run() { return {pool_, work_}; }
 
-  // Streams x (time, batch, channel) through step(rows, length, segment), with a new state for each sequence.
+  // Streams x (time, batch, channel) through step(rows, length, segment), with a new state per sequence.
   template <class Step>
   Tensor stream(const Tensor& x, const Lengths& lengths, const std::function<State()>& start,
                 const Step& step) {
@@ -136,7 +137,7 @@ class EngineGolden : public ::testing::TestWithParam<std::filesystem::path> {
         infer::Session session(model, pool);
         int64_t begin = 0;
         for (const int64_t length : lengths) {
-          // Logits are of the last token of what was fed: forks give those before it.
+          // Logits are those of the last token fed; forks give those of the tokens before it.
           for (int64_t i = 1; i <= length; ++i) {
             std::vector<int32_t> piece;
             for (int64_t t = begin; t < begin + i; ++t)
@@ -155,7 +156,8 @@ class EngineGolden : public ::testing::TestWithParam<std::filesystem::path> {
     });
   }
 
-  // Of an adaptive model, the files have features in place of scores; what can be compared are the targets.
+  // For an adaptive model the files hold features instead of scores, so the target probabilities are
+  // compared.
   void adaptive(const std::shared_ptr<const infer::LanguageModel>& model,
                 const std::shared_ptr<infer::ThreadPool>& pool, const Tensor& tokens) {
     const Tensor targets = golden_.input("target");
@@ -191,7 +193,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EngineGolden);
 
 TEST_P(EngineGolden, Agrees) {
   const std::string name = GetParam().stem().string();
-  if (golden_.has("in.padding_mask")) GTEST_SKIP() << "a stream of the engine has no padding: " << name;
+  if (golden_.has("in.padding_mask")) GTEST_SKIP() << "the engine's streams have no padding: " << name;
   if (name.starts_with("cross_") || name.starts_with("mt_")) GTEST_SKIP() << "pending: " << name;
   if (name.starts_with("ema_")) {
     average();
@@ -200,7 +202,7 @@ TEST_P(EngineGolden, Agrees) {
   } else if (name.starts_with("lm_")) {
     language_model();
   } else {
-    FAIL() << name << ": no kind of file begins so";
+    FAIL() << name << ": unknown kind of file";
   }
 }
 

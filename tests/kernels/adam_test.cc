@@ -26,7 +26,7 @@ TEST(AdamKernel, AgreesWithFormula) {
       for (int step = 1; step <= 20; ++step) {
         g.randomize(random, step % 3 == 0 ? 1e4f : 1e-3f);
         if (step == 4) g(0, 0) = 0.0f;
-        // sqrt(1 - beta2^t) / (1 - beta1^t) is part of the rate.
+        // The rate includes sqrt(1 - beta2^t) / (1 - beta1^t).
         const double rate = 0.01 * std::sqrt(1 - std::pow(0.98, step)) / (1 - std::pow(0.9, step));
         const AdamStep settings{1e-4f, static_cast<float>(rate), 0.9f, 0.98f, 1e-8f, 0.5f};
         adam(settings, g.data(), p.data(), m.data(), v.data(), count);
@@ -47,8 +47,8 @@ TEST(AdamKernel, AgreesWithFormula) {
   });
 }
 
-// Without a gradient there is nothing but decay; a zero second moment divides by epsilon, not by zero.
-TEST(AdamKernel, RestsAtZeroGradient) {
+// With a zero gradient only weight decay remains; a zero second moment divides by epsilon, not by zero.
+TEST(AdamKernel, ZeroGradientOnlyDecays) {
   for_each_target([] {
     Matrix g(1, 19), p(1, 19), m(1, 19), v(1, 19);
     for (Matrix* x : {&g, &m, &v}) x->fill([] { return 0.0f; });

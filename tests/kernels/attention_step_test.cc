@@ -1,4 +1,4 @@
-// Attention of one query against plain loops in double, on every instruction set this CPU has.
+// Attention of a single query against plain loops in double, on every instruction set this CPU has.
 #include "mega/kernels/attention_step.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr AttentionFunction kFunctions[] = {AttentionFunction::softmax, AttentionFunction::relu2,
                                             AttentionFunction::laplace};
 
-// Numbers without gaps, as floats and as bf16. Rounded to bf16, so that both stand for the same.
+// Contiguous values as float and as bf16, rounded to bf16, so that both represent the same numbers.
 struct Numbers {
   std::vector<float> floats;
   std::vector<uint16_t> halves;
@@ -54,7 +54,7 @@ struct Problem {
         value_rows(n * v, random),
         bias(Numbers(n, random).floats) {}
 
-  // The partial result of keys [begin, end), into `out`.
+  // Computes the partial result of keys [begin, end) into `out`.
   PartialAttention attend(WeightType type, int64_t begin, int64_t end, Matrix& out) const {
     const AttentionStep step{
         function, shared, values, query.floats.data(), scale, biased ? bias.data() + begin : nullptr};
@@ -80,7 +80,7 @@ struct Problem {
     for (int64_t j = 0; j < count; ++j) largest = std::max(largest, score(j));
     return largest;
   }
-  // For softmax exp(s - maximum): not yet divided by their sum.
+  // For softmax exp(s - maximum), not yet divided by their sum.
   std::vector<double> weights() const {
     std::vector<double> result;
     const double largest = maximum();
@@ -153,8 +153,8 @@ TEST(AttentionStep, AgreesWithLoops) {
   }
 }
 
-// However the keys are cut into pages, the result is that of all of them.
-TEST(AttentionStep, PagesMakeAWhole) {
+// The result does not depend on how the keys are split into pages.
+TEST(AttentionStep, MergedPagesEqualAllKeys) {
   std::mt19937 random(2);
   for (const AttentionFunction function : kFunctions) {
     for (int repeat = 0; repeat < 20; ++repeat) {
@@ -178,14 +178,13 @@ TEST(AttentionStep, PagesMakeAWhole) {
   }
 }
 
-// A key counts the same to the last bit, however many follow it: decoding does not depend on the size of
-// pages.
+// A key contributes the same bits however many keys follow, so decoding does not depend on the page size.
 TEST(AttentionStep, KeysAreIndependent) {
   std::mt19937 random(3);
   Problem problem(AttentionFunction::relu2, 40, 37, 21, random);
   for_each_target([&] {
     for (int64_t count = 0; count < problem.count; ++count) {
-      // Those beyond `count` get no weight.
+      // Keys beyond `count` have no weight.
       Problem hidden = problem;
       std::fill(hidden.bias.begin() + count, hidden.bias.end(), -kInfinity);
       Matrix few(1, problem.values), all(1, problem.values);
@@ -196,7 +195,7 @@ TEST(AttentionStep, KeysAreIndependent) {
   });
 }
 
-TEST(AttentionStep, HiddenKeysHaveNoWeight) {
+TEST(AttentionStep, MaskedKeysHaveNoWeight) {
   std::mt19937 random(4);
   for (const AttentionFunction function : kFunctions) {
     Problem problem(function, 50, 24, 17, random);
@@ -204,17 +203,17 @@ TEST(AttentionStep, HiddenKeysHaveNoWeight) {
     const std::vector<double> expected = problem.out();
     const double divisor = function == AttentionFunction::softmax ? problem.sum() : 1;
     for_each_target([&] {
-      // The first page has hidden keys only.
+      // All keys of the first page are masked.
       Matrix first(1, 17), second(1, 17), merged(1, 17);
       const PartialAttention partials[] = {problem.attend(WeightType::f32, 0, 20, first),
                                            problem.attend(WeightType::f32, 20, 50, second)};
-      expect_out(first, std::vector<double>(17), 1, "out of a hidden page");
+      expect_out(first, std::vector<double>(17), 1, "out of a masked page");
       merge_attention(function, partials, 2, 17, merged.data());
       expect_out(merged, expected, divisor, "out");
       merge_attention(function, partials, 1, 17, merged.data());
-      expect_out(merged, std::vector<double>(17), 1, "out of nothing");
+      expect_out(merged, std::vector<double>(17), 1, "out of masked pages");
       merge_attention(function, partials, 0, 17, merged.data());
-      expect_out(merged, std::vector<double>(17), 1, "out of no page");
+      expect_out(merged, std::vector<double>(17), 1, "out of no pages");
     });
   }
 }
@@ -236,7 +235,7 @@ TEST(AttentionStep, HugeScoresStayFinite) {
   }
 }
 
-// A broken key shows in the output instead of vanishing.
+// NaN in a key propagates to the output.
 TEST(AttentionStep, NanStaysNan) {
   std::mt19937 random(6);
   for (const AttentionFunction function : kFunctions) {

@@ -68,7 +68,7 @@ class Inputs {
     return b;
   }
 
-  // Where in the bias offset 0 is.
+  // Index of offset 0 in the bias.
   int64_t centre() const { return case_.first_position + case_.queries - 1; }
 
   Matrix q, k, v, dout, bias;
@@ -174,7 +174,7 @@ class Expected {
   }
 };
 
-// [0, n) in random pieces.
+// Splits [0, n) into random pieces.
 std::vector<std::pair<int64_t, int64_t>> pieces(int64_t n, std::mt19937& random) {
   std::vector<std::pair<int64_t, int64_t>> result;
   for (int64_t begin = 0, end = 0; begin < n; begin = end) {
@@ -213,7 +213,7 @@ void check(const Case& c, std::mt19937& random) {
       }
     }
 
-    // dq and dbias are added to, dk and dv are set.
+    // dq and dbias are accumulated into, dk and dv are overwritten.
     Matrix dq(c.queries, c.shared), dk(c.keys, c.shared), dv(c.keys, c.values), dbias(1, in.bias.columns());
     dq.fill([] { return 0.0f; });
     dbias.fill([] { return 0.0f; });
@@ -253,8 +253,8 @@ TEST(AttentionKernel, AgreesWithLoops) {
   }
 }
 
-// With causality and the first keys padded, the first queries see nothing.
-TEST(AttentionKernel, SeesNothing) {
+// With a causal mask and padding at the first keys, the first queries see no key.
+TEST(AttentionKernel, QueryWithoutVisibleKeysGivesZero) {
   for (const auto function :
        {AttentionFunction::softmax, AttentionFunction::relu2, AttentionFunction::laplace}) {
     const Case c{140, 140, 5, 7, 0, function, true, true, true};
@@ -287,8 +287,8 @@ TEST(AttentionKernel, SeesNothing) {
   }
 }
 
-// Scores of thousands: softmax becomes a choice of the largest, nothing overflows.
-TEST(AttentionKernel, HugeScores) {
+// Scores in the thousands: softmax selects the largest, and nothing overflows.
+TEST(AttentionKernel, HugeScoresStayFinite) {
   std::mt19937 random(3);
   const Case c{70, 200, 4, 5};
   Inputs in(c, random);
@@ -304,8 +304,8 @@ TEST(AttentionKernel, HugeScores) {
   });
 }
 
-// What is not a number must not look like one: a broken parameter has to show in the output.
-TEST(AttentionKernel, NaNIsNotHidden) {
+// NaN must propagate to the output, so that a broken parameter is noticed.
+TEST(AttentionKernel, NanPropagates) {
   for (const auto function :
        {AttentionFunction::softmax, AttentionFunction::relu2, AttentionFunction::laplace}) {
     SCOPED_TRACE(to_string(function));

@@ -1,5 +1,5 @@
-// Products with weight matrices of each type against their definition, bit for bit the same in any cut, on
-// every instruction set this CPU has.
+// Products with weight matrices of each type against their definition, bit-identical for any split, on every
+// instruction set this CPU has.
 #include "mega/kernels/dot.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ const char* name(WeightType type) {
   return type == WeightType::f32 ? "f32" : type == WeightType::bf16 ? "bf16" : "i8";
 }
 
-// Memory that ends where a page ends and none follows, so that reading beyond it crashes.
+// Memory that ends at an unmapped page, so that reading beyond it crashes.
 template <class T>
 class EndOfPage {
  public:
@@ -52,7 +52,7 @@ class EndOfPage {
   T* data_;
 };
 
-// Weights of a type with activations, each at the end of a page.
+// Weights of one type and activations, each at the end of a page.
 struct Problem {
   Problem(WeightType type, int64_t tokens, int64_t rows, int64_t depth, std::mt19937& random)
       : count(tokens),
@@ -78,7 +78,7 @@ struct Problem {
     x = {{values.data(), depth}, quantized.data(), value_scales.data()};
   }
 
-  // y[m][n] and the sum of the sizes of what is added up.
+  // y[m][n], and the sum of the absolute values of its terms.
   std::pair<double, double> expected(int64_t m, int64_t n) {
     std::vector<float> row(static_cast<size_t>(weights.depth));
     weight_row(weights, n, row.data());
@@ -139,8 +139,8 @@ TEST(DotKernel, AgreesWithDefinition) {
   });
 }
 
-// Each element by itself in a fixed order: no cut of rows or tokens changes a bit.
-TEST(DotKernel, AnyCutGivesTheSameBits) {
+// Each element is computed in a fixed order: no split of rows or tokens changes a bit.
+TEST(DotKernel, AnySplitGivesTheSameBits) {
   for_each_target([] {
     std::mt19937 random(2);
     for (const WeightType type : kTypes) {
@@ -173,14 +173,14 @@ TEST(DotKernel, AnyCutGivesTheSameBits) {
               dot_rows(problem.weights, begin, end, problem.x, m, next, y);
             });
           });
-          compare(y, "random cuts");
+          compare(y, "random splits");
         }
       }
     }
   });
 }
 
-// More tokens than the block that stays in the cache.
+// More tokens than fit into the block that stays in cache.
 TEST(DotKernel, ManyTokensAreTheSameAsOne) {
   for_each_target([] {
     std::mt19937 random(3);
@@ -210,8 +210,7 @@ TEST(DotKernel, EmptyRangesWriteNothing) {
   });
 }
 
-// Integer sums are exact, so every instruction set gives the same bits, also where sums are as large as can
-// be.
+// Integer sums are exact, so every instruction set gives the same bits, also for the largest possible sums.
 TEST(DotKernel, IntegerSumsAreExact) {
   for_each_target([] {
     std::mt19937 random(5);
@@ -272,7 +271,7 @@ TEST(QuantizeRows, RoundsToTheNearest) {
       EndOfPage<float> scales(4);
       std::fill(q.begin(), q.end(), int8_t{77});
       quantize_rows(x, q.data(), scales.data(), 1, 4, columns);
-      EXPECT_EQ(q[0], 77);  // row 0 was not asked for
+      EXPECT_EQ(q[0], 77);  // row 0 is not in the range
       for (int64_t r = 1; r < 4; ++r) {
         float largest = 0;
         for (int64_t c = 0; c < columns; ++c) largest = std::max(largest, std::abs(x(r, c)));
@@ -307,8 +306,8 @@ TEST(QuantizeRows, RowsOfZerosAndTinyNumbers) {
   });
 }
 
-// What is not finite spoils its own row, which a caller can then notice, and no other.
-TEST(QuantizeRows, WhatIsNotFiniteGivesNan) {
+// A non-finite value makes its own row NaN, which callers can detect, and no other.
+TEST(QuantizeRows, NonFiniteValuesGiveNan) {
   for_each_target([] {
     std::mt19937 random(7);
     const float infinity = std::numeric_limits<float>::infinity();
@@ -334,7 +333,7 @@ TEST(Bf16, RoundsToTheNearestTiesToEven) {
   for_each_target([] {
     const float infinity = std::numeric_limits<float>::infinity();
     const auto converted = [](float x) {
-      std::vector<float> in(23, x);  // whole vectors and what is left
+      std::vector<float> in(23, x);  // whole vectors and a tail
       std::vector<uint16_t> out(23);
       to_bf16(in.data(), out.data(), 23);
       EXPECT_EQ(out.front(), out.back());
@@ -359,7 +358,7 @@ TEST(Bf16, RoundsToTheNearestTiesToEven) {
   });
 }
 
-TEST(Bf16, EveryNumberComesBack) {
+TEST(Bf16, EveryValueRoundTrips) {
   for_each_target([] {
     std::vector<uint16_t> all(1 << 16), back(1 << 16);
     std::iota(all.begin(), all.end(), uint16_t{0});
@@ -374,7 +373,7 @@ TEST(Bf16, EveryNumberComesBack) {
   });
 }
 
-TEST(WeightRow, GivesTheNumbersThatProductsUse) {
+TEST(WeightRow, GivesTheValuesThatProductsUse) {
   for_each_target([] {
     std::mt19937 random(8);
     for (const WeightType type : kTypes) {

@@ -1,4 +1,5 @@
-// The dropout mask: right rate, no pattern, and one function of (seed, row, column) on every instruction set.
+// The dropout mask: correct rate, no pattern, and one function of (seed, row, column) on every instruction
+// set.
 #include "mega/kernels/dropout.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ Mask mask_of(const Dropout& dropout, int64_t rows, int64_t columns) {
   return mask;
 }
 
-// How many standard deviations the number of successes is off, for n trials of the given probability.
+// Deviation of the number of successes from its mean, in standard deviations, for n trials.
 double deviations(double count, double n, double probability) {
   return std::abs(count - n * probability) / std::sqrt(n * probability * (1 - probability));
 }
@@ -32,9 +33,9 @@ TEST(Dropout, DropsAtItsRate) {
     const double p = static_cast<double>(rate), n = static_cast<double>(mask.size());
     const auto dropped = std::count(mask.begin(), mask.end(), 0.0f);
     EXPECT_LT(deviations(static_cast<double>(dropped), n, p), 4) << rate;
-    // The others make up for it.
+    // The kept elements are scaled up accordingly.
     EXPECT_EQ(std::count(mask.begin(), mask.end(), 1.0f / (1.0f - rate)), kRows * kColumns - dropped);
-    // So do most rows and columns by themselves: none is further off than chance allows among so many.
+    // Each row and column has the rate too, within what chance allows.
     for (int64_t c = 0; c < kColumns; ++c) {
       double column = 0;
       for (int64_t r = 0; r < kRows; ++r) column += mask[static_cast<size_t>(r * kColumns + c)] == 0.0f;
@@ -43,7 +44,7 @@ TEST(Dropout, DropsAtItsRate) {
   }
 }
 
-// Dropped together with its neighbour in the next column or row, or under the next seed: as often as chance.
+// Dropping is independent of the next column, the next row and the next seed.
 TEST(Dropout, NeighboursAreIndependent) {
   constexpr int64_t kRows = 400, kColumns = 300;
   constexpr double kRate = 0.3;
@@ -65,7 +66,7 @@ TEST(Dropout, NeighboursAreIndependent) {
   EXPECT_EQ(rows.size(), static_cast<size_t>(kRows));
 }
 
-TEST(Dropout, SameMaskEverywhere) {
+TEST(Dropout, SameMaskOnEveryInstructionSet) {
   constexpr int64_t kRows = 20;
   for (const int64_t columns : {1, 3, 16, 37, 130}) {
     const Dropout dropout{0.4f, 0xFEDCBA9876543210u};
@@ -79,7 +80,7 @@ TEST(Dropout, SameMaskEverywhere) {
   }
 }
 
-TEST(Dropout, AllOrNothing) {
+TEST(Dropout, RatesZeroAndOne) {
   for_each_target([] {
     for (const float value : mask_of({1.0f, 3}, 50, 77)) ASSERT_EQ(value, 0.0f);
     for (const float value : mask_of({0.0f, 3}, 50, 77)) ASSERT_EQ(value, 1.0f);

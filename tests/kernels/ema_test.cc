@@ -17,7 +17,7 @@ using Floats = std::vector<float>;
 using mega::testing::for_each_target;
 using mega::testing::sigmoid;
 
-// One sequence and its coefficients, all groups of channels.
+// One sequence and its coefficients, for all groups of channels.
 struct Case {
   int64_t length, width, n;
   int64_t truncation = 0;
@@ -211,7 +211,7 @@ TEST(EmaKernel, AgreesWithLoops) {
   });
 }
 
-TEST(EmaKernel, OutputIsFinishedInOrder) {
+TEST(EmaKernel, OutputStepsApplyInOrder) {
   for_each_target([] {
     std::mt19937 random(3);
     for (int64_t width : {5, 16, 37}) {
@@ -283,7 +283,7 @@ TEST(EmaKernel, OutputGradient) {
   });
 }
 
-TEST(EmaKernel, StepsAreTheScan) {
+TEST(EmaKernel, StepsEqualTheScan) {
   for_each_target([] {
     std::mt19937 random(11);
     for (int64_t n : {1, 2, 3, 4, 5, 8, 16, 17, 21}) {

@@ -16,7 +16,7 @@ using mega::testing::for_each_target;
 using mega::testing::Matrix;
 using mega::testing::sigmoid;
 
-// Largest error of an element, as a share of max(1, |x|, |value|). Measured: 4.3e-7 at most.
+// Largest error of an element, relative to max(1, |x|, |value|). Measured: at most 4.3e-7.
 constexpr double kTolerance = 1e-6;
 constexpr int64_t kRows = 7;
 const std::vector<int64_t> kWidths = {1, 3, 4, 7, 8, 15, 16, 17, 33, 80, 100};
@@ -69,7 +69,7 @@ constexpr Activation kActivations[] = {Activation::identity,  Activation::silu, 
                                        Activation::gelu_tanh, Activation::relu, Activation::relu2,
                                        Activation::sigmoid};
 
-// Random numbers around zero, with extremes strewn in.
+// Random values around zero, with some extreme ones.
 Matrix inputs(int64_t columns, std::mt19937& random) {
   Matrix x(kRows, columns);
   x.randomize(random, 3.0f);
@@ -77,7 +77,7 @@ Matrix inputs(int64_t columns, std::mt19937& random) {
   return x;
 }
 
-// Row after row of the mask, as the kernels see it.
+// The dropout mask as a matrix.
 Matrix mask(const Dropout& dropout, int64_t columns) {
   std::vector<float> flat(static_cast<size_t>(kRows * columns), 1.0f);
   if (dropout.active()) dropout_mask_rows(dropout, flat.data(), 0, kRows, columns);
@@ -117,7 +117,7 @@ TEST(Gates, ActivationsAreAccurate) {
   });
 }
 
-TEST(Gates, NaNIsNotHidden) {
+TEST(Gates, NanPropagates) {
   Matrix x(1, 37), y(1, 37), dx(1, 37), ones(1, 37);
   ones.fill([] { return 1.0f; });
   for_each_target([&] {
@@ -177,7 +177,7 @@ TEST(Gates, Share) {
     for (Matrix* m : {&gamma, &beta, &dq, &dk}) m->randomize(random);
     Matrix q(kRows, columns), k(kRows, columns), dx(kRows, columns), dgamma(1, 2 * columns),
         dbeta(1, 2 * columns);
-    dgamma.fill([] { return 0.5f; });  // added to
+    dgamma.fill([] { return 0.5f; });  // accumulated into
     dbeta.fill([] { return 0.5f; });
     for (const auto& [begin, end] : {std::pair{0, 4}, std::pair{4, 7}}) {
       share(x, gamma.data(), beta.data(), q, k, begin, end, columns);

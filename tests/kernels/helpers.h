@@ -1,4 +1,4 @@
-// What tests of kernels share: every instruction set, and matrices that notice what is written beside them.
+// Shared by kernel tests: runs on every instruction set, and matrices that detect writes out of bounds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace mega::testing {
 
-// Runs `test` once for every instruction set that the kernels are compiled for and this CPU has.
+// Runs `test` once for every compiled instruction set that this CPU supports.
 template <class Test>
 void for_each_target(const Test& test) {
   for (const kernels::InstructionSet set : kernels::usable_instruction_sets()) {
@@ -28,7 +28,7 @@ void for_each_target(const Test& test) {
   }
 }
 
-// Floats aligned for any vector, as kernels want their scratch.
+// Floats aligned for any vector, as kernels require of scratch space.
 struct AlignedDelete {
   void operator()(float* floats) const { ::operator delete[](floats, std::align_val_t(64)); }
 };
@@ -40,8 +40,8 @@ inline std::unique_ptr<float[], AlignedDelete> aligned_floats(int64_t count) {
 
 inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
-// Rows with a gap between them, which start at no particular alignment. Elements begin as NaN: a kernel that
-// leaves one out is noticed, as is one that touches a gap.
+// Unaligned rows with gaps between them. Elements start as NaN, so a kernel that leaves one out or touches a
+// gap is detected.
 class Matrix {
  public:
   Matrix(int64_t rows, int64_t columns)
@@ -74,7 +74,7 @@ class Matrix {
   operator kernels::Rows() { return {data(), stride()}; }
   operator kernels::ConstRows() const { return {data(), stride()}; }
 
-  // Whether the gaps are as they were.
+  // Whether the gaps are unchanged.
   bool intact() const {
     for (size_t i = 0; i < memory_.size(); ++i) {
       const int64_t at = static_cast<int64_t>(i) - kStart;
@@ -90,7 +90,7 @@ class Matrix {
   std::vector<float> memory_;
 };
 
-// |actual - expected(row, column)| <= tolerance * the largest expected value, or `scale` if that is larger.
+// actual - expected(row, column)| <= tolerance * max |expected|, or tolerance * `scale` if that is larger.
 template <class Expected>
 void expect_matrix(const Matrix& actual, const Expected& expected, double tolerance, const char* what,
                    double scale = 0) {
@@ -99,14 +99,14 @@ void expect_matrix(const Matrix& actual, const Expected& expected, double tolera
     for (int64_t c = 0; c < actual.columns(); ++c) {
       const double value = expected(r, c), difference = std::abs(actual(r, c) - value);
       scale = std::max(scale, std::abs(value));
-      worst = difference <= worst ? worst : difference;  // NaN is the worst
+      worst = difference <= worst ? worst : difference;  // NaN counts as worst
     }
   }
   EXPECT_TRUE(worst <= tolerance * scale) << what << ": differs by " << worst << " of " << scale;
   EXPECT_TRUE(actual.intact()) << what << ": wrote beside its rows";
 }
 
-// |actual - expected(row, column)| <= tolerance * max(1, |expected|, |inputs at that place|).
+// actual - expected(row, column)| <= tolerance * max(1, |expected|, |inputs at that position|).
 template <class Expected>
 void expect_elements(const Matrix& actual, std::initializer_list<const Matrix*> inputs,
                      const Expected& expected, double tolerance, const char* what) {

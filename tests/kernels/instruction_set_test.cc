@@ -25,7 +25,7 @@ TEST(InstructionSet, IsTheStrongestUsableUpToTheLimit) {
   EXPECT_EQ(names.size(), usable.size());
   EXPECT_FALSE(names.contains("Unknown"));
 
-  // A limit that this machine does not reach leaves its strongest.
+  // A limit above what this machine supports selects its strongest.
   limit_instruction_set(InstructionSet::avx3);
   EXPECT_EQ(chosen_instruction_set(), usable.back());
 }

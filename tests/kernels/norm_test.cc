@@ -1,4 +1,4 @@
-// Normalisation of rows against its definition in double, on every instruction set this CPU has.
+// Row normalisation against its definition in double, on every instruction set this CPU has.
 #include "mega/kernels/norm.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(RmsNormKernel, AgreesWithDefinition) {
   });
 }
 
-// Each row by itself: a large one does not spoil the accuracy of a small one.
+// Rows are independent: a large one does not affect the accuracy of a small one.
 TEST(RmsNormKernel, RowsAreIndependent) {
   for_each_target([] {
     std::mt19937 random(2);

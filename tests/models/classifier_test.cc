@@ -69,7 +69,7 @@ TEST(Classifier, PaddingDoesNotChangeTheLogits) {
           }
 }
 
-TEST(Classifier, WhatStandsInThePaddingDoesNotMatter) {
+TEST(Classifier, ValuesInThePaddingDoNotMatter) {
   torch::manual_seed(2);
   auto model = with_large_weights(Classifier(ClassifierOptions{tiny()}));
   const Tensor tokens = random_tokens(2, 9);
@@ -98,7 +98,7 @@ TEST(Classifier, AnyLengthWorksWithAnyChunk) {
         for (const auto& item : model->named_parameters())
           EXPECT_TRUE(item.value().grad().isfinite().all().item<bool>()) << item.key();
 
-        // A chunk that holds all of a sequence is no chunk.
+        // A chunk that covers the whole sequence equals no chunking.
         if (chunk < length) continue;
         options.block.chunk = -1;
         torch::manual_seed(4);
@@ -118,7 +118,7 @@ TEST(Classifier, TakesPixelsAndSamples) {
   }
 }
 
-TEST(Classifier, SaysWhatIsWrongWithAnInput) {
+TEST(Classifier, RejectsInvalidInputs) {
   Classifier model(ClassifierOptions{tiny()});
   const Tensor tokens = random_tokens(2, 6);
   const auto error = [&](const Tensor& values, const Tensor& sizes = {}) {
@@ -174,7 +174,7 @@ TEST(Classifier, SameSeedSameBits) {
   EXPECT_FALSE(first.sizes() == run(7).sizes() && first.equal(run(7)));
 }
 
-// Is there a token 3? The sequences have different lengths, so padding must be right too.
+// Does the sequence contain token 3? Lengths differ, so padding must be right too.
 TEST(Classifier, LearnsAToyTask) {
   torch::manual_seed(7);
   EncoderClassifierOptions options = tiny();

@@ -1,4 +1,4 @@
-// What tests of whole models share: small random batches, and weights that matter.
+// Shared by model tests: small random batches, and weights large enough to matter.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace mega::testing {
 
-// Initial weights are so small that a wrong score would hardly show: these are not.
+// Initial weights are so small that a wrong score would hardly be noticed; these are larger.
 template <class Model>
 Model with_large_weights(Model model) {
   const torch::NoGradGuard guard;

@@ -26,7 +26,7 @@ double difference(const Tensor& a, const Tensor& b) {
   return ((a - b).abs().max() / b.abs().max()).item<double>();
 }
 
-// In pieces of 1 to `most` units.
+// Reads the tokens in segments of 1 to `most` units.
 Tensor in_cuts(LanguageModel& model, const Tensor& tokens, uint32_t seed, int64_t unit, int64_t most) {
   std::mt19937 random(seed);
   nn::State state;
@@ -40,7 +40,7 @@ Tensor in_cuts(LanguageModel& model, const Tensor& tokens, uint32_t seed, int64_
   return torch::cat(pieces, 1);
 }
 
-TEST(LanguageModel, CutsOfALongTextGiveTheSameAsAllOfIt) {
+TEST(LanguageModel, SegmentsOfALongTextEqualTheWhole) {
   torch::manual_seed(1);
   const torch::NoGradGuard guard;
   for (const int64_t chunk : {32, -1}) {
@@ -54,7 +54,7 @@ TEST(LanguageModel, CutsOfALongTextGiveTheSameAsAllOfIt) {
   }
 }
 
-TEST(LanguageModel, DoesNotSeeWhatComesLater) {
+TEST(LanguageModel, IsCausal) {
   torch::manual_seed(2);
   const torch::NoGradGuard guard;
   LanguageModel model(tiny());
@@ -78,7 +78,7 @@ TEST(LanguageModel, PaddingDoesNotLeak) {
   EXPECT_EQ(features.narrow(1, 45, 30).abs().max().item<float>(), 0.0F);
 }
 
-TEST(LanguageModel, LossesAreThoseOfItsProbabilities) {
+TEST(LanguageModel, LossesMatchItsProbabilities) {
   torch::manual_seed(4);
   const torch::NoGradGuard guard;
   for (const bool adaptive : {false, true}) {
@@ -100,7 +100,7 @@ TEST(LanguageModel, LossesAreThoseOfItsProbabilities) {
   }
 }
 
-// The gradient goes back into earlier segments, whose states are part of the graph.
+// The gradient flows back into earlier segments, whose states are part of the graph.
 TEST(LanguageModel, GradientsFlowThroughTheState) {
   torch::manual_seed(5);
   LanguageModel model(tiny());
@@ -123,7 +123,7 @@ TEST(LanguageModel, GradientsFlowThroughTheState) {
   EXPECT_LT(difference(gradient(true), whole), 1e-4);
 }
 
-TEST(LanguageModel, AFailedCallLeavesTheStateAlone) {
+TEST(LanguageModel, AFailedCallLeavesTheStateUnchanged) {
   LanguageModel model(tiny());
   nn::State state;
   model->features(random_tokens(1, 5), {}, &state);
@@ -132,7 +132,7 @@ TEST(LanguageModel, AFailedCallLeavesTheStateAlone) {
   EXPECT_EQ(state.blocks[1].attention.position, position);
 }
 
-TEST(LanguageModel, SaysWhatIsWrongWithItsInput) {
+TEST(LanguageModel, RejectsInvalidInputs) {
   LanguageModel model(tiny());
   EXPECT_PRED2(contains, error_of([&] { model->features(torch::tensor({{4L, 40L}})); }), "outside 0 to 39");
   EXPECT_PRED2(contains, error_of([&] { model->features(torch::tensor({{4L, -1L}})); }), "token -1");

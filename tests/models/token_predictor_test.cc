@@ -22,7 +22,7 @@ constexpr int64_t kLength = 53;
 
 LanguageModelOptions tiny(int64_t chunk) {
   LanguageModelOptions options = testing::tiny_language_model(12, chunk);
-  options.block.dropout = 0.2;  // must not matter
+  options.block.dropout = 0.2;  // must have no effect
   return options;
 }
 
@@ -52,7 +52,7 @@ Tensor as_tensor(std::span<const float> logits) {
   return torch::tensor(std::vector<float>(logits.begin(), logits.end()));
 }
 
-// Log-probabilities after each of the tokens, all read at once.
+// Log-probabilities after each token, computed in one pass.
 Tensor parallel(TokenModel& model, std::span<const int32_t> tokens) {
   const torch::NoGradGuard guard;
   const Tensor input = torch::tensor(std::vector<int64_t>(tokens.begin(), tokens.end())).unsqueeze(0);
@@ -63,7 +63,7 @@ double largest_difference(const Tensor& one, const Tensor& other) {
   return (one - other).abs().max().item<double>();
 }
 
-TEST(TokenPredictor, AnyCutGivesWhatTheParallelPassGives) {
+TEST(TokenPredictor, AnySplitEqualsTheParallelPass) {
   const std::vector<int32_t> tokens = some_tokens(kLength);
   for (const auto& model : {mega_model(8), mega_model(-1), transformer()}) {
     const Tensor expected = parallel(*model, tokens);
@@ -94,7 +94,7 @@ TEST(TokenPredictor, ALongFeedIsReadInPieces) {
 TEST(TokenPredictor, AWindowSlides) {
   const std::vector<int32_t> tokens = some_tokens(kLength);
   const auto model = transformer();
-  // Windows begin at 0, 4, 8, ...; the first 10 tokens are of the first, each further 4 of the next.
+  // Windows start at 0, 4, 8, ...; the first covers the first 10 tokens, each later one 4 more.
   const auto window_of = [&](int64_t last) {
     const int64_t begin = last < 10 ? 0 : ((last - 10) / 4 + 1) * 4;
     return std::span(tokens).subspan(begin, last + 1 - begin);
@@ -113,7 +113,7 @@ TEST(TokenPredictor, AWindowSlides) {
           << "in pieces of " << piece << ", after " << last;
     }
   }
-  // Windows that share nothing.
+  // Windows without overlap.
   TokenPredictor apart(model, {.window = 10, .stride = 10});
   apart.feed(std::span(tokens).first(13));
   EXPECT_LT(
@@ -121,7 +121,7 @@ TEST(TokenPredictor, AWindowSlides) {
       kTolerance);
 }
 
-TEST(TokenPredictor, LogitsAreLogProbabilitiesAndStayUntilTheNextFeed) {
+TEST(TokenPredictor, LogitsAreLogProbabilitiesAndValidUntilTheNextFeed) {
   TokenPredictor predictor(mega_model(8));
   predictor.feed(some_tokens(5));
   const std::span<const float> logits = predictor.logits();
@@ -137,7 +137,7 @@ TEST(TokenPredictor, LogitsAreLogProbabilitiesAndStayUntilTheNextFeed) {
   EXPECT_FALSE(as_tensor(predictor.logits()).equal(before));
 }
 
-TEST(TokenPredictor, SaysWhatIsWrongAndGoesOnUnharmed) {
+TEST(TokenPredictor, RejectsInvalidTokensAndContinues) {
   TokenPredictor predictor(mega_model(8)), other(mega_model(8));
   EXPECT_PRED2(contains, error_of([&] { predictor.logits(); }), "has read nothing");
   predictor.feed(some_tokens(5));

@@ -23,7 +23,7 @@ TEST(Bands, EachIsNarrowerThanTheOneBefore) {
   EXPECT_EQ(all[2].end, kVocabulary);
 }
 
-TEST(AdaptiveEmbedding, IsEachBandsEmbeddingProjected) {
+TEST(AdaptiveEmbedding, ProjectsTheEmbeddingOfEachBand) {
   torch::manual_seed(1);
   AdaptiveEmbedding embedding(bands(), kWidth);
   const Tensor tokens = torch::tensor({{3L, 8L, 29L}, {19L, 1L, 20L}});
@@ -40,7 +40,7 @@ TEST(AdaptiveEmbedding, IsEachBandsEmbeddingProjected) {
 
   y.sum().backward();
   EXPECT_EQ(embedding->embeddings[0].grad()[kPad].abs().max().item<float>(), 0.0F)
-      << "padding does not learn from being looked up";
+      << "padding gets no gradient from lookups";
   EXPECT_GT(embedding->embeddings[1].grad()[0].abs().max().item<float>(), 0.0F);
 }
 
@@ -67,7 +67,7 @@ TEST_P(AdaptiveSoftmaxTest, ProbabilitiesSumToOneAndGiveTheLosses) {
                               1e-5, 1e-5));
 }
 
-TEST_P(AdaptiveSoftmaxTest, EveryParameterLearns) {
+TEST_P(AdaptiveSoftmaxTest, EveryParameterHasAGradient) {
   softmax_->losses(torch::randn({kVocabulary, kWidth}), torch::arange(kVocabulary)).sum().backward();
   for (const Tensor& weight : softmax_->parameters())
     EXPECT_GT(weight.grad().abs().max().item<float>(), 0.0F);
@@ -79,7 +79,7 @@ TEST_P(AdaptiveSoftmaxTest, EveryParameterLearns) {
 
 INSTANTIATE_TEST_SUITE_P(Projections, AdaptiveSoftmaxTest, ::testing::Bool());
 
-TEST(AdaptiveSoftmax, TheReleasedLossForgetsTheSecondTokenOfARareBandInTraining) {
+TEST(AdaptiveSoftmax, ReleasedLossDropsTheTailTermOfTokenOneInTraining) {
   torch::manual_seed(3);
   const AdaptiveEmbedding embedding(bands(), kWidth);
   AdaptiveSoftmaxOptions options;

@@ -1,4 +1,4 @@
-// Whole blocks: how the parts follow each other, both forms with every dropout, streams, stochastic depth.
+// Whole blocks: order of the parts, both forms with every dropout, streams, stochastic depth.
 #include <gtest/gtest.h>
 
 #include "mega/nn/mega_block.h"
@@ -17,7 +17,7 @@ MegaBlock make_block(const BlockOptions& options, bool cross = false) {
   return block;
 }
 
-TEST(FeedForward, IsItsDefinition) {
+TEST(FeedForward, MatchesTheDefinition) {
   for (const bool prenorm : {false, true}) {
     BlockOptions options = small_block();
     options.prenorm = prenorm;
@@ -37,7 +37,7 @@ TEST(FeedForward, IsItsDefinition) {
                "feed-forward: expected (batch, length, 11)");
 }
 
-// What is dropped of the output shows as a residual that is the input.
+// Where the output is dropped, only the residual remains, which is the input.
 TEST(FeedForward, DropsAtItsRate) {
   for (const bool whole_channels : {false, true}) {
     BlockOptions options = small_block();
@@ -57,7 +57,7 @@ TEST(FeedForward, DropsAtItsRate) {
   }
 }
 
-// Inside, too: a sequence that repeats one position stays one as long as channels are dropped as a whole.
+// Inside as well: a sequence that repeats one position stays constant as long as whole channels are dropped.
 TEST(FeedForward, DropsHiddenChannels) {
   for (const bool whole_channels : {false, true}) {
     BlockOptions options = small_block();
@@ -70,7 +70,7 @@ TEST(FeedForward, DropsHiddenChannels) {
   }
 }
 
-TEST(MegaBlock, PartsFollowEachOther) {
+TEST(MegaBlock, RunsItsPartsInOrder) {
   BlockOptions options = small_block();
   const Tensor x = torch::randn({2, 7, 11}), source = torch::randn({2, 5, 11});
   const Tensor mask = torch::rand({2, 7}) < 0.3, source_mask = torch::rand({2, 5}) < 0.3;
@@ -116,7 +116,7 @@ TEST(MegaBlock, FormsAgree) {
   }
 }
 
-TEST(MegaBlock, StreamsAreTheWhole) {
+TEST(MegaBlock, StreamsEqualTheWhole) {
   const torch::NoGradGuard no_grad;
   std::mt19937 random(2);
   for (const auto norm : {NormKind::layer, NormKind::scale, NormKind::rms, NormKind::batch}) {
@@ -142,7 +142,7 @@ TEST(MegaBlock, StreamsAreTheWhole) {
   }
 }
 
-// Stochastic depth: at rate 1 the block is skipped in training, and in training only.
+// Stochastic depth: at rate 1 the block is skipped in training, and only in training.
 TEST(MegaBlock, StochasticDepth) {
   BlockOptions options = small_block();
   options.layer_dropout = 1.0;

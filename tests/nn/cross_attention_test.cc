@@ -1,4 +1,4 @@
-// Gated cross attention: its definition, both forms, a target decoded step by step, what it refuses.
+// Gated cross-attention: its definition, both forms, incremental decoding, rejected inputs.
 #include <gtest/gtest.h>
 
 #include "mega/nn/gated_cross_attention.h"
@@ -17,7 +17,7 @@ GatedCrossAttention make_layer(const BlockOptions& options) {
   return layer;
 }
 
-TEST(CrossAttention, IsItsDefinition) {
+TEST(CrossAttention, MatchesTheDefinition) {
   BlockOptions options = small_block();
   options.prenorm = true;
   options.position = PositionKind::simple;
@@ -67,7 +67,7 @@ TEST(CrossAttention, FormsAgree) {
   }
 }
 
-// The gradient of the source, too.
+// The gradient with respect to the source.
 TEST(CrossAttention, GradientOfTheSource) {
   GatedCrossAttention layer = make_layer(small_block());
   const Tensor target = torch::randn({2, 3, 11});
@@ -75,8 +75,8 @@ TEST(CrossAttention, GradientOfTheSource) {
                        [&](const Tensor& x) { return layer->forward(target.to(x.scalar_type()), x); });
 }
 
-// The source is read once; then each target, in pieces or by steps, continues.
-TEST(CrossAttention, StreamsAreTheWhole) {
+// The source is read once; targets then continue in segments or single steps.
+TEST(CrossAttention, StreamsEqualTheWhole) {
   const torch::NoGradGuard no_grad;
   for (const auto position : kPositions) {
     for (const auto function : kFunctions) {
@@ -100,7 +100,7 @@ TEST(CrossAttention, StreamsAreTheWhole) {
   }
 }
 
-TEST(CrossAttention, NothingButPadding) {
+TEST(CrossAttention, SourceOfOnlyPadding) {
   for (const auto form : {ops::Form::reference, ops::Form::fused}) {
     const ops::FormGuard guard(form);
     for (const auto function : kFunctions) {
@@ -118,7 +118,7 @@ TEST(CrossAttention, NothingButPadding) {
   }
 }
 
-TEST(CrossAttention, Refuses) {
+TEST(CrossAttention, RejectsInvalidInputs) {
   BlockOptions options = small_block();
   options.max_positions = 9;
   const Tensor target = torch::randn({2, 4, 11}), source = torch::randn({2, 6, 11});

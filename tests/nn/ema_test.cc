@@ -1,4 +1,4 @@
-// The module against the paper's equations, written out.
+// The EMA module against the paper's equations.
 #include "mega/nn/ema.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ std::map<std::string, std::vector<int64_t>> shapes(const Ema& ema) {
   return all;
 }
 
-TEST(Ema, PlainIsEquation2) {
+TEST(Ema, PlainMatchesEquation2) {
   const torch::NoGradGuard no_grad;
   Ema ema(5, paper(EmaKind::plain, 1));
   EXPECT_EQ(shapes(ema), (std::map<std::string, std::vector<int64_t>>{{"delta", {5, 1, 1}}}));
@@ -47,7 +47,7 @@ TEST(Ema, PlainIsEquation2) {
   }
 }
 
-TEST(Ema, DampedIsEquation3) {
+TEST(Ema, DampedMatchesEquation3) {
   const torch::NoGradGuard no_grad;
   Ema ema(5, paper(EmaKind::damped, 1));
   EXPECT_EQ(shapes(ema),
@@ -61,7 +61,7 @@ TEST(Ema, DampedIsEquation3) {
   }
 }
 
-TEST(Ema, MultidimensionalIsEquations4And5) {
+TEST(Ema, MultidimensionalMatchesEquations4And5) {
   const torch::NoGradGuard no_grad;
   Ema ema(5, paper(EmaKind::multidimensional, 3));
   const Tensor x = torch::randn({2, 30, 5}), actual = ema->forward(x);
@@ -74,7 +74,7 @@ TEST(Ema, MultidimensionalIsEquations4And5) {
   }
 }
 
-TEST(Ema, ExtrasAreTheReleasedOnes) {
+TEST(Ema, ExtrasMatchTheReleasedImplementation) {
   const torch::NoGradGuard no_grad;
   EmaOptions options = paper(EmaKind::multidimensional, 4);
   Ema bare(6, options);
@@ -86,7 +86,7 @@ TEST(Ema, ExtrasAreTheReleasedOnes) {
   EXPECT_LT(distance(expected, full->forward(x)), 1e-6);
 }
 
-TEST(Ema, BothDirectionsCountTheTokenItself) {
+TEST(Ema, BothDirectionsIncludeTheCurrentToken) {
   const torch::NoGradGuard no_grad;
   EmaOptions options = paper(EmaKind::multidimensional, 4);
   options.bidirectional = true;
@@ -97,7 +97,7 @@ TEST(Ema, BothDirectionsCountTheTokenItself) {
   EXPECT_LT(distance(x * (weight.narrow(0, 0, 3) + weight.narrow(0, 3, 3)), ema->forward(x)), 1e-6);
 }
 
-TEST(Ema, ParametersHaveTheReleasedNamesAndBeginnings) {
+TEST(Ema, ParametersHaveTheReleasedNamesAndInitialisation) {
   torch::manual_seed(1);
   Ema ema(500, EmaOptions());
   const std::map<std::string, std::vector<int64_t>> expected{{"alpha", {1000, 16, 1}},
@@ -156,7 +156,7 @@ TEST(Ema, StreamsInConstantMemory) {
     const Tensor y = ema->forward(x.narrow(1, t, 1), {}, &state);
     EXPECT_LT(distance(whole.narrow(1, t, 1), y), 1e-5);
   }
-  EXPECT_EQ(before.abs().max().item<float>(), 0.0f);  // a state is a value: the old one stays as it was
+  EXPECT_EQ(before.abs().max().item<float>(), 0.0f);  // a state is a value: the old one is unchanged
 }
 
 TEST(Ema, DimensionZeroIsTheIdentity) {
@@ -168,7 +168,7 @@ TEST(Ema, DimensionZeroIsTheIdentity) {
   EXPECT_TRUE(torch::equal(x, ema->forward(x)));
 }
 
-TEST(Ema, MistakesAndDescription) {
+TEST(Ema, RejectsInvalidInputsAndDescribesItself) {
   EmaOptions options;
   options.truncation = 9;
   Ema ema(7, options);

@@ -1,4 +1,4 @@
-// The Mega layer as a module: its equations, both forms, streams, any length with any chunk, what it refuses.
+// The Mega layer as a module: its equations, both forms, streams, any length with any chunk, rejected inputs.
 #include "mega/nn/gated_attention.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(GatedAttention, FormsAgree) {
   }
 }
 
-// Content's scores are divided by sqrt(Z) or the length; what positions add to them is not.
+// Content scores are divided by sqrt(Z) or the length; position biases are not.
 Tensor weights(const GatedAttention& layer, const Tensor& q, const Tensor& k) {
   const int64_t length = q.size(1);
   const bool softmax = layer->options().attention == AttentionFunction::softmax;
@@ -77,8 +77,8 @@ Tensor weights(const GatedAttention& layer, const Tensor& q, const Tensor& k) {
   return softmax ? torch::softmax(scores, -1) : torch::relu(scores).square();
 }
 
-// Without EMA (X' = X), dropout and chunks: equations 7 to 15 read off the paper, with the released split.
-TEST(GatedAttention, IsItsEquations) {
+// Without EMA (X' = X), dropout and chunks: equations 7 to 15 from the paper, with the released split.
+TEST(GatedAttention, MatchesTheEquations) {
   const torch::NoGradGuard no_grad;
   for (const auto function : {AttentionFunction::softmax, AttentionFunction::relu2}) {
     for (const auto position : kPositions) {
@@ -129,8 +129,7 @@ TEST(GatedAttention, GradientsOfTheReference) {
   }
 }
 
-// Any length with any chunk; without an EMA, chunks know nothing of each other: each is a sequence of its
-// own.
+// Any length with any chunk size; without an EMA, chunks are independent sequences.
 TEST(GatedAttention, AnyLengthWithAnyChunk) {
   for (const auto form : {ops::Form::reference, ops::Form::fused}) {
     const ops::FormGuard guard(form);
@@ -158,8 +157,8 @@ TEST(GatedAttention, AnyLengthWithAnyChunk) {
   }
 }
 
-// What stands at padded positions does not matter to the others.
-TEST(GatedAttention, PaddingIsNotSeen) {
+// Values at padded positions do not affect the others.
+TEST(GatedAttention, PaddingDoesNotLeak) {
   for (const auto function : kFunctions) {
     BlockOptions options = small_block();
     options.attention = function;
@@ -172,7 +171,7 @@ TEST(GatedAttention, PaddingIsNotSeen) {
   }
 }
 
-// A stream in segments, or token by token, is the whole sequence.
+// A stream in segments, or token by token, equals the whole sequence.
 void check_stream(const BlockOptions& options, int64_t batch, int64_t length, bool padded,
                   std::mt19937& random) {
   SCOPED_TRACE(describe(options) << (padded ? " padded" : ""));
@@ -192,13 +191,13 @@ void check_stream(const BlockOptions& options, int64_t batch, int64_t length, bo
         x, mask, cuts, [&](const Tensor& part, const Tensor& m) { return layer->forward(part, m, &state); });
     expect_close(unpadded(y, mask), whole, 1e-5, "in " + std::to_string(cuts.size()) + " segments");
     EXPECT_EQ(state.position, length);
-    // What is kept is the open chunk, no more.
+    // Only the open chunk is kept.
     const int64_t open = options.chunk > 0 ? length % options.chunk : length;
     EXPECT_EQ(state.keys.defined() ? state.keys.size(1) : 0, open);
   }
 }
 
-TEST(GatedAttention, StreamsAreTheWhole) {
+TEST(GatedAttention, StreamsEqualTheWhole) {
   std::mt19937 random(3);
   for (const auto form : {ops::Form::reference, ops::Form::automatic}) {
     const ops::FormGuard guard(form);
@@ -232,7 +231,7 @@ TEST(GatedAttention, LongStreams) {
   }
 }
 
-// With a state the kernel's truncation is ignored, as released.
+// With a state, kernel truncation is ignored, as released.
 TEST(GatedAttention, StreamsIgnoreTruncation) {
   const torch::NoGradGuard no_grad;
   BlockOptions options = small_causal_block();
@@ -280,7 +279,7 @@ TEST(GatedAttention, DropoutOnlyInTraining) {
   EXPECT_TRUE(layer->forward(x).equal(layer->forward(x)));
 }
 
-TEST(GatedAttention, StateIsUntouchedByAnError) {
+TEST(GatedAttention, AnErrorLeavesTheStateUnchanged) {
   BlockOptions options = small_causal_block();
   options.max_positions = 10;
   GatedAttention layer = make_layer(options);
@@ -296,7 +295,7 @@ TEST(GatedAttention, StateIsUntouchedByAnError) {
   EXPECT_EQ(state.keys.size(1), 8);
 }
 
-TEST(GatedAttention, Refuses) {
+TEST(GatedAttention, RejectsInvalidInputs) {
   const auto message = [](const BlockOptions& options, const Tensor& x, const Tensor& mask = {},
                           GatedAttentionState state = {}, bool with_state = false) {
     return error_of([&] { make_layer(options)->forward(x, mask, with_state ? &state : nullptr); });
@@ -335,16 +334,16 @@ TEST(GatedAttention, Refuses) {
     EXPECT_PRED2(contains, message(wrong, x), "raise max_positions");
   }
   wrong = options;
-  wrong.causal = true;  // and a bidirectional EMA
+  wrong.causal = true;  // with a bidirectional EMA
   EXPECT_PRED2(contains, message(wrong, x), "see the future");
 
-  // Huge numbers are no NaN, even where their sum is infinite.
+  // Huge values are not NaN, even if their sum is infinite.
   const ops::FormGuard guard(ops::Form::reference);
   EXPECT_NO_THROW(make_layer(options)->forward(torch::full({2, 6, 11}, 3e38)));
 }
 
-// States of another batch, another layer, another place in the stream.
-TEST(GatedAttention, RefusesOtherStates) {
+// States of another batch size, another layer, another position in the stream.
+TEST(GatedAttention, RejectsStatesThatDoNotFit) {
   BlockOptions options = small_causal_block();
   options.chunk = 4;
   GatedAttention layer = make_layer(options);
@@ -369,7 +368,7 @@ TEST(GatedAttention, RefusesOtherStates) {
   state = good;
   state.padding = torch::zeros({2, 3}, torch::kBool);
   EXPECT_PRED2(contains, message(state), "padding");
-  // At a chunk's end nothing but the EMA is kept, and it knows the batch.
+  // At the end of a chunk only the EMA state remains, and it has the batch size.
   layer->forward(torch::randn({2, 2, 11}), {}, &good);
   EXPECT_FALSE(good.keys.defined());
   EXPECT_PRED2(contains, message(good, 3), "for 3 sequences");

@@ -1,4 +1,4 @@
-// What tests of modules share: a small block, parameters away from their initial zeros, both forms, streams.
+// Shared by module tests: a small block, perturbed parameters, comparison of both forms, streams.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ inline constexpr PositionKind kPositions[] = {PositionKind::none, PositionKind::
                                               PositionKind::t5,   PositionKind::rope,   PositionKind::alibi,
                                               PositionKind::tupe};
 
-// Widths that no vector length divides.
+// Widths that are not multiples of any vector length.
 inline BlockOptions small_block() {
   BlockOptions options;
   options.width = 11;
@@ -39,16 +39,16 @@ inline BlockOptions small_causal_block() {
   return options;
 }
 
-// Moves every parameter: as initialised, attention is all but uniform.
+// Perturbs every parameter: as initialised, attention is almost uniform.
 inline void scramble(torch::nn::Module& module, double deviation = 0.4) {
   const torch::NoGradGuard guard;
   for (torch::Tensor& p : module.parameters()) p.add_(torch::randn_like(p) * deviation);
 }
 
-// f(x) and the gradients of all parameters and of x.
+// f(x), and the gradients of all parameters and of x.
 inline Evaluation evaluate_module(torch::nn::Module& module, const torch::Tensor& x,
                                   const std::function<torch::Tensor(const torch::Tensor&)>& f) {
-  torch::manual_seed(99);  // each time the same dropout
+  torch::manual_seed(99);  // same dropout each time
   Tensors wanted = module.parameters();
   const torch::Tensor leaf = x.detach().requires_grad_();
   wanted.push_back(leaf);
@@ -75,7 +75,7 @@ inline void compare_module_forms(torch::nn::Module& module, const torch::Tensor&
   expect_same(evaluate_module(module, x, f), expected, "fused", 0.1);
 }
 
-// Lengths that add up to `length`.
+// Random segment lengths that sum to `length`.
 inline std::vector<int64_t> random_cuts(int64_t length, int64_t longest, std::mt19937& random) {
   std::vector<int64_t> cuts;
   while (length > 0) {
@@ -85,7 +85,8 @@ inline std::vector<int64_t> random_cuts(int64_t length, int64_t longest, std::mt
   return cuts;
 }
 
-// Calls step(x, mask) on successive segments and joins the results. A segment without padding gets no mask.
+// Calls step(x, mask) on successive segments and concatenates the results. A segment without padding gets no
+// mask.
 inline torch::Tensor in_segments(
     const torch::Tensor& x, const torch::Tensor& mask, const std::vector<int64_t>& cuts,
     const std::function<torch::Tensor(const torch::Tensor&, const torch::Tensor&)>& step) {
@@ -100,7 +101,7 @@ inline torch::Tensor in_segments(
   return torch::cat(parts, 1);
 }
 
-// x with 0 where the mask has padding: what is there does not matter.
+// x with zeros at padding, where values do not matter.
 inline torch::Tensor unpadded(const torch::Tensor& x, const torch::Tensor& mask) {
   return mask.defined() ? x.masked_fill(mask.unsqueeze(-1), 0) : x;
 }

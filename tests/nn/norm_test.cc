@@ -26,7 +26,7 @@ SequenceNorm make(NormKind kind, bool affine = true, int64_t width = 7) {
 Tensor parameter(const SequenceNorm& norm, const char* name) { return norm->named_parameters()[name]; }
 Tensor buffer(const SequenceNorm& norm, const char* name) { return norm->named_buffers()[name]; }
 
-TEST(SequenceNorm, IsItsDefinition) {
+TEST(SequenceNorm, MatchesTheDefinition) {
   const Tensor x = torch::randn({3, 5, 7}) * 2 + 1;
   const Tensor square = x.square().mean(-1, true), mean = x.mean(-1, true);
   const Tensor variance = (x - mean).square().mean(-1, true);  // biased
@@ -43,7 +43,7 @@ TEST(SequenceNorm, IsItsDefinition) {
                "rms");
 }
 
-TEST(SequenceNorm, BeginsAtOne) {
+TEST(SequenceNorm, WeightsStartAtOne) {
   for (const auto kind : {NormKind::layer, NormKind::scale, NormKind::rms, NormKind::batch}) {
     SequenceNorm fresh(7, kind), plain(7, kind, false);
     EXPECT_TRUE(plain->parameters().empty()) << to_string(kind);
@@ -53,7 +53,7 @@ TEST(SequenceNorm, BeginsAtOne) {
 }
 
 TEST(SequenceNorm, BatchStatistics) {
-  for (const auto kind : {NormKind::batch, NormKind::sync_batch}) {  // without a communicator the same
+  for (const auto kind : {NormKind::batch, NormKind::sync_batch}) {  // equal without a communicator
     SequenceNorm norm = make(kind);
     const Tensor x = torch::randn({3, 5, 7}) * 2 + 1, rows = x.view({15, 7});
     const Tensor mean = rows.mean(0), variance = rows.var(0, false);
@@ -90,14 +90,14 @@ TEST(SequenceNorm, FormsAgree) {
   }
 }
 
-TEST(SequenceNorm, RefusesOtherWidths) {
+TEST(SequenceNorm, RejectsOtherWidths) {
   EXPECT_PRED2(contains, error_of([] {
                  make(NormKind::layer)->forward(torch::randn({2, 3, 8}));
                }),
                "width 7");
 }
 
-// Two "processes", which are threads here, that meet at a barrier.
+// Two "processes", here threads, that meet at a barrier.
 class Pair {
  public:
   std::shared_ptr<Communicator> communicator(size_t rank) { return std::make_shared<End>(*this, rank); }
@@ -120,7 +120,7 @@ class Pair {
   Tensor slots_[2];
 };
 
-TEST(SequenceNorm, SharedBatchIsTheJoinedBatch) {
+TEST(SequenceNorm, SharedBatchEqualsTheJoinedBatch) {
   const Tensor x = torch::randn({5, 6, 7}) * 3 + 2, cotangent = torch::randn({5, 6, 7});
   const int64_t first[] = {0, 2}, count[] = {2, 3};  // unequal shares
 

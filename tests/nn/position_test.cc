@@ -24,7 +24,7 @@ double value(const ops::RelativeBias& bias, int64_t offset) {
   return bias.values[offset - bias.first].item<double>();
 }
 
-// [w1 cos - w2 sin, w2 cos + w1 sin] with the angles i 10000^(-k / half), in halves.
+// [w1 cos - w2 sin, w2 cos + w1 sin] with the angles i 10000^(-k / half); halves are paired.
 std::vector<double> rotate(const Tensor& w, int64_t i) {
   const int64_t half = w.numel() / 2;
   std::vector<double> result(static_cast<size_t>(2 * half));
@@ -53,7 +53,7 @@ TEST(Position, SimpleIsATable) {
   ASSERT_EQ(bias.values.numel(), 7);
   for (int64_t offset = -4; offset <= 2; ++offset)
     EXPECT_EQ(value(bias, offset), table[7 + offset].item<double>());
-  // Only offsets in use get a gradient.
+  // Only the offsets in use have a gradient.
   bias.values.sum().backward();
   EXPECT_EQ(table.grad().sum().item<double>(), 7.0);
   EXPECT_EQ(table.grad().narrow(0, 3, 7).sum().item<double>(), 7.0);
@@ -62,10 +62,10 @@ TEST(Position, SimpleIsATable) {
   EXPECT_NO_THROW(simple->check_length(8));
 }
 
-TEST(Position, RotaryIsItsDefinition) {
+TEST(Position, RotaryMatchesTheDefinition) {
   const auto rotary = make(PositionKind::rotary);
   const Tensor alpha = rotary->named_parameters()["alpha"], beta = rotary->named_parameters()["beta"];
-  for (const int64_t n : {1, 5, 40, 3}) {  // growing, then from the table
+  for (const int64_t n : {1, 5, 40, 3}) {  // growing the table, then reading from it
     const auto bias = rotary->bias(1 - n, n - 1);
     ASSERT_EQ(bias.values.sizes(), c10::IntArrayRef({2 * n - 1}));
     for (int64_t i = 0; i < n; ++i) {
@@ -85,7 +85,7 @@ TEST(Position, RotaryGradients) {
   check_gradients([&] { return Tensors{rotary->bias(-5, 3).values}; }, rotary->parameters());
 }
 
-// A step of decoding needs one number for each key, whatever the length: never length x length.
+// A decoding step needs one value per key at any length, never length x length.
 TEST(Position, BiasOfAStepIsARow) {
   for (const auto kind :
        {PositionKind::simple, PositionKind::rotary, PositionKind::t5, PositionKind::alibi}) {
@@ -97,7 +97,7 @@ TEST(Position, BiasOfAStepIsARow) {
   }
 }
 
-// The bucket of an offset: what the bias is when bucket number b holds b.
+// The bucket of an offset: the bias when bucket b holds the value b.
 int64_t bucket(PositionImpl& t5, int64_t offset) { return t5.bias(offset, offset).values.item<int64_t>(); }
 
 std::shared_ptr<PositionImpl> numbered_t5(bool causal) {
@@ -109,19 +109,19 @@ std::shared_ptr<PositionImpl> numbered_t5(bool causal) {
 
 TEST(Position, T5Buckets) {
   const auto causal = numbered_t5(true), both = numbered_t5(false);
-  // Short distances have a bucket each, longer ones share, all from 128 on the last one.
+  // Short distances have one bucket each, longer ones share; all from 128 on share the last.
   for (int64_t distance = 0; distance < 16; ++distance) EXPECT_EQ(bucket(*causal, -distance), distance);
   for (int64_t distance = 0; distance < 8; ++distance) EXPECT_EQ(bucket(*both, -distance), distance);
   for (int64_t distance = 1; distance < 300; ++distance) {
     EXPECT_GE(bucket(*causal, -distance), bucket(*causal, 1 - distance));
     EXPECT_LE(bucket(*causal, -distance) - bucket(*causal, 1 - distance), 1);
-    EXPECT_EQ(bucket(*both, distance), bucket(*both, -distance) + 16);  // ahead, behind
-    EXPECT_EQ(bucket(*causal, distance), 0);                            // the future is never seen
+    EXPECT_EQ(bucket(*both, distance), bucket(*both, -distance) + 16);  // positive and negative offsets
+    EXPECT_EQ(bucket(*causal, distance), 0);                            // the future is masked
   }
   EXPECT_EQ(bucket(*causal, -127), 31);
   EXPECT_EQ(bucket(*causal, -100000), 31);
   EXPECT_EQ(bucket(*both, -100000), 15);
-  // From the published implementation, 32 buckets up to 128 in both directions.
+  // From the published implementation: 32 buckets up to distance 128, bidirectional.
   for (const auto& [offset, expected] : {std::pair{-8, 8},
                                          {-12, 9},
                                          {-20, 10},
@@ -133,7 +133,7 @@ TEST(Position, T5Buckets) {
                                          {70, 30},
                                          {1, 17}})
     EXPECT_EQ(bucket(*both, offset), expected) << offset;
-  // One number for each offset asked for, in one piece or many.
+  // One value per requested offset, all at once or one at a time.
   const Tensor all = both->bias(-40, 40).values;
   for (int64_t offset = -40; offset <= 40; ++offset)
     EXPECT_EQ(all[offset + 40].item<int64_t>(), bucket(*both, offset));
@@ -147,8 +147,8 @@ TEST(Position, AlibiIsAPenalty) {
     EXPECT_EQ(value(bias, offset), -static_cast<double>(std::abs(offset)) / 256);
 }
 
-// Rotated, a score depends on the distance alone, and at distance 0 it is the unrotated one.
-TEST(Position, RopeKnowsDistancesOnly) {
+// After rotation, a score depends only on the distance; at distance 0 it is the unrotated score.
+TEST(Position, RopeDependsOnDistancesOnly) {
   const auto rope = make(PositionKind::rope);
   const Tensor q = torch::randn({1, 1, 6}, torch::kFloat64), k = torch::randn({1, 1, 6}, torch::kFloat64);
   const auto score = [&](int64_t i, int64_t j) {
@@ -161,7 +161,7 @@ TEST(Position, RopeKnowsDistancesOnly) {
     for (const int64_t shift : {1, 7, 5000})
       EXPECT_NEAR(score(distance, 0), score(shift + distance, shift), 1e-9) << distance << " " << shift;
   EXPECT_NEAR(score(3, 3), (q * k).sum().item<double>(), 1e-12);
-  EXPECT_GT(std::abs(score(4, 0) - score(0, 4)), 1e-3);  // and on its direction
+  EXPECT_GT(std::abs(score(4, 0) - score(0, 4)), 1e-3);  // the direction matters too
   const auto expected = rotate(q[0][0], 9);
   const Tensor rotated = rope->queries(q, torch::full({1}, 9, torch::kInt64));
   for (size_t z = 0; z < 6; ++z)
@@ -169,8 +169,8 @@ TEST(Position, RopeKnowsDistancesOnly) {
   EXPECT_TRUE(rope->parameters().empty());
 }
 
-// (p_i U_q) . (p_j U_k) / sqrt(Z), beside what was there.
-TEST(Position, TupeAddsAScoreOfPositions) {
+// Adds (p_i U_q) . (p_j U_k) / sqrt(Z) to the score.
+TEST(Position, TupeAddsAPositionScore) {
   const auto tupe = make(PositionKind::tupe, 6, 12);
   const auto parameters = tupe->named_parameters();
   const Tensor positions = torch::tensor({3, 0, 11, 3}), x = torch::randn({2, 4, 6});
@@ -186,7 +186,7 @@ TEST(Position, TupeAddsAScoreOfPositions) {
   EXPECT_PRED2(contains, error_of([&] { tupe->check_length(13); }), "raise max_positions");
 }
 
-TEST(Position, RotationsNeedPairs) {
+TEST(Position, RotationsNeedAnEvenWidth) {
   EXPECT_PRED2(contains, error_of([] { make(PositionKind::rotary, 5); }), "even");
   EXPECT_PRED2(contains, error_of([] { make(PositionKind::rope, 5); }), "even");
 }

@@ -1,5 +1,5 @@
-// How far a Mega-chunk block sees (the paper's figure of two chunks of length 3): attention stays inside its
-// chunk, the EMA in front of it brings context across the boundary.
+// The receptive field of a Mega-chunk block (the paper's figure of two chunks of length 3): attention stays
+// inside its chunk, and the EMA before it carries context across the boundary.
 #include <gtest/gtest.h>
 
 #include "mega/nn/gated_attention.h"
@@ -13,8 +13,8 @@ using torch::Tensor;
 
 constexpr int64_t kLength = 9, kChunk = 3;
 
-// reach[t][s]: whether y_t depends on x_s. Without an EMA there is nothing, not even rounding, outside; an
-// EMA by FFT, or cut off by subtraction, leaves rounding where its kernel is 0.
+// reach[t][s]: whether y_t depends on x_s. Without an EMA the gradient outside is exactly 0; an EMA by FFT,
+// or truncated by subtraction, leaves rounding noise where its kernel is 0.
 Tensor reach_of(const BlockOptions& options) {
   torch::manual_seed(1);
   GatedAttention layer(options);

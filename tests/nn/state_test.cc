@@ -1,4 +1,4 @@
-// States as values: copies, beams, files good and bad, truncated back-propagation.
+// States as values: copies, beams, valid and invalid files, truncated back-propagation.
 #include "mega/nn/state.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using namespace mega::testing;
 using torch::Tensor;
 
-// Two decoder blocks: everything a state can hold.
+// Two decoder blocks, which use everything a state can hold.
 class Stack {
  public:
   Stack() {
@@ -41,7 +41,7 @@ class Stack {
   std::vector<MegaBlock> blocks_;
 };
 
-// A state of 3 sequences, 4 tokens into their second chunk, some of them padding.
+// A state of 3 sequences, 4 tokens into their second chunk, with some padding.
 class StateTest : public ::testing::Test {
  protected:
   StateTest() {
@@ -60,7 +60,7 @@ class StateTest : public ::testing::Test {
   State state;
 };
 
-// A state after a long segment owns its open chunk, not a slice that keeps the segment alive.
+// After a long segment, a state owns a copy of its open chunk, not a slice that keeps the segment alive.
 TEST_F(StateTest, HoldsNoMoreThanTheOpenChunk) {
   next(state, torch::randn({3, 18, 11}));
   for (const BlockState& block : state.blocks) {
@@ -71,7 +71,7 @@ TEST_F(StateTest, HoldsNoMoreThanTheOpenChunk) {
   }
 }
 
-TEST_F(StateTest, CopiesGoTheirOwnWay) {
+TEST_F(StateTest, CopiesAreIndependent) {
   const Tensor a = torch::randn({3, 4, 11}), b = torch::randn({3, 4, 11});
   State one = state, two = state;
   const Tensor first = next(one, a);
@@ -118,12 +118,12 @@ TEST_F(StateTest, SavedAndLoaded) {
   EXPECT_FALSE(StateFile::open(path).fingerprint.has_value());
   save_state(path, state, 42);
   EXPECT_EQ(StateFile::open(path).fingerprint, 42u);
-  save_state(path, State());  // of a stream that has not begun
+  save_state(path, State());  // of a stream that has not started
   EXPECT_TRUE(load_state(path).blocks.empty());
 }
 
-// A file cut off anywhere, or with a byte changed, is an Error.
-TEST_F(StateTest, TornFiles) {
+// A truncated file, or one with a changed byte, is an Error.
+TEST_F(StateTest, RejectsDamagedFiles) {
   const ScratchFolder folder;
   const std::string path = folder / "stream.state";
   save_state(path, state);
@@ -148,7 +148,7 @@ TEST_F(StateTest, TornFiles) {
   EXPECT_THROW(load_state(folder / "nothing"), Error);
 }
 
-TEST_F(StateTest, HostileFiles) {
+TEST_F(StateTest, RejectsInconsistentFiles) {
   const ScratchFolder folder;
   const std::string path = folder / "stream.state";
   using Numbers = std::map<std::string, int64_t>;
@@ -187,7 +187,7 @@ TEST_F(StateTest, HostileFiles) {
   testing::save_tensors(path, {{"weight", keys}});
   EXPECT_PRED2(contains, error_of([&] { load_state(path); }), "not a state file");
 
-  // Well formed, but of another model: the layer says so.
+  // A valid file of another model: the layer rejects it.
   write({}, {{"blocks.0.keys", keys}, {"blocks.0.values", keys}});
   State other = load_state(path);
   EXPECT_PRED2(contains, error_of([&] { next(other, torch::randn({3, 1, 11})); }), "keys should be");

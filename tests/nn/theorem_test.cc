@@ -1,11 +1,10 @@
-// Theorem 1: for each X there is a gate with which single-head gated attention equals multi-head attention.
+// Theorem 1: for each X there is a gate for which single-head gated attention equals multi-head attention.
 //
-// The gated attention is a real layer. Its reset gate is G(X) = silu(W X' + b); the theorem wants
-// gamma = O_MHA / O_SHA, element by element. We take silu's inverse of that and solve W X' = silu^-1(gamma)
-// for W, which has a solution as long as there are no more positions than channels. The rest of the layer
-// lets the gated attention through as it is: the update gate is open, h_proj is the identity, the candidate
-// adds nothing, and activations are the identity. Values are positive, so that nothing is divided by zero and
-// gamma is in silu's range.
+// The gated attention is a real layer. Its reset gate is G(X) = silu(W X' + b); the theorem requires gamma =
+// O_MHA / O_SHA element-wise. We solve W X' = silu^-1(gamma) for W, which is possible if there are no more
+// positions than channels. The rest of the layer passes the gated attention through: the update gate is open,
+// h_proj is the identity, the candidate adds nothing, and activations are the identity. Values are positive,
+// so that nothing is divided by zero and gamma is in silu's range.
 #include <gtest/gtest.h>
 
 #include "mega/nn/gated_attention.h"
@@ -19,7 +18,7 @@ using torch::Tensor;
 
 constexpr int64_t kLength = 7, kWidth = 12, kHeads = 3;
 
-// Written from section 3.4, head by head. q, k, v (L, D)
+// From section 3.4, head by head; q, k, v (L, D).
 Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, int64_t heads) {
   Tensors outputs;
   const int64_t width = q.size(1) / heads;
@@ -42,7 +41,7 @@ Tensor inverse_silu(const Tensor& y) {
   return x;
 }
 
-TEST(Theorem, GatedAttentionIsMultiHeadAttention) {
+TEST(Theorem, GatedAttentionEqualsMultiHeadAttention) {
   const torch::NoGradGuard guard;
   torch::manual_seed(1);
   BlockOptions options;
@@ -54,11 +53,11 @@ TEST(Theorem, GatedAttentionIsMultiHeadAttention) {
   GatedAttention layer(options);
   layer->to(torch::kFloat64);
   scramble(*layer, 0.5);
-  layer->gamma.mul_(3);  // attention that is far from uniform
+  layer->gamma.mul_(3);  // far from uniform attention
   layer->v_proj->bias.fill_(6);
   layer->h_proj->weight.copy_(torch::eye(kWidth));
   layer->h_proj->bias.zero_();
-  // The parts of mx_proj, in the released order; views, which a change of dtype leaves behind.
+  // The parts of mx_proj in the released order; views, which do not follow a change of dtype.
   enum Part { update, shared, reset, candidate };
   const auto weight = [&](Part part) { return layer->mx_proj->weight.narrow(0, part * kWidth, kWidth); };
   const auto bias = [&](Part part) { return layer->mx_proj->bias.narrow(0, part * kWidth, kWidth); };
@@ -75,7 +74,7 @@ TEST(Theorem, GatedAttentionIsMultiHeadAttention) {
     const Tensor v = layer->v_proj->forward(input)[0];
     ASSERT_GT(v.min().item<double>(), 0);
     const Tensor single = multi_head_attention(q, k, v, 1), multi = multi_head_attention(q, k, v, kHeads);
-    EXPECT_GT(distance(single, multi), 0.02);  // or there would be nothing to show
+    EXPECT_GT(distance(single, multi), 0.02);  // otherwise the test would show nothing
 
     const Tensor wanted = inverse_silu(multi / single);                     // (L, V)
     weight(reset).copy_(torch::mm(torch::pinverse(averaged), wanted).t());  // averaged W^T = wanted

@@ -1,4 +1,4 @@
-// Activations and dropout: fused against reference, gradients of the reference against differences.
+// Activations and dropout: fused against reference, gradients of the reference against finite differences.
 #include "mega/ops/activation.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Activation, GradientsOfTheReference) {
   check_gradients([&] { return Tensors{relu2(x), laplace(x)}; }, {x});
 }
 
-// Appendix on the Laplace function: it meets relu^2 in value and slope at sqrt(1/2), and is a probability.
+// Appendix C: the Laplace function equals relu^2 in value and slope at sqrt(1/2), and is a probability.
 TEST(Activation, LaplaceMeetsRelu2) {
   Tensor x = torch::full({1}, std::sqrt(0.5), torch::kFloat64).requires_grad_();
   const Tensor l = laplace(x), r = relu2(x);
@@ -69,7 +69,7 @@ TEST(Dropout, KeepsTheMean) {
   }
 }
 
-// A seed is drawn only where something will be dropped, and libtorch's generator decides it.
+// A seed is drawn from libtorch's generator, and only if something will be dropped.
 TEST(Dropout, IsDrawnFromTheGenerator) {
   torch::manual_seed(4);
   const auto first = draw_dropout(0.2, true), second = draw_dropout(0.2, true);
@@ -82,13 +82,13 @@ TEST(Dropout, IsDrawnFromTheGenerator) {
   EXPECT_THROW(draw_dropout(-0.1, true), Error);
 }
 
-TEST(Dropout, FeaturesGoAsAWhole) {
+TEST(Dropout, FeatureDropoutDropsWholeChannels) {
   torch::manual_seed(5);
   const Tensor y = feature_dropout(torch::ones({40, 11, 30}), draw_dropout(0.3, true));
   EXPECT_TRUE(y.eq(y.narrow(1, 0, 1)).all().item<bool>());  // one decision for all positions
   const Tensor dropped = y.select(1, 0).eq(0);              // (B, D)
   EXPECT_NEAR(dropped.to(torch::kFloat64).mean().item<double>(), 0.3, 4 * std::sqrt(0.3 * 0.7 / 1200));
-  EXPECT_FALSE(dropped[0].equal(dropped[1]));  // another one for each sequence
+  EXPECT_FALSE(dropped[0].equal(dropped[1]));  // drawn separately for each sequence
   EXPECT_TRUE((y.select(1, 0).masked_select(~dropped) - 1 / 0.7).abs().max().item<float>() < 1e-6f);
 }
 

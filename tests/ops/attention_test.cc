@@ -1,5 +1,5 @@
-// Attention: fused against reference over every combination of its settings, gradients of the reference
-// against differences, and what it refuses.
+// Attention: fused against reference over every combination of settings, gradients of the reference against
+// finite differences, and rejected inputs.
 #include "mega/ops/attention.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ struct Case {
   AttentionSettings settings;
   Padding padding = Padding::none;
   bool biased = false;
-  bool own_bias = false;  // each head has one
+  bool own_bias = false;  // one bias per head
 
   Tensors inputs(torch::ScalarType type = torch::kFloat32) const {
     const auto options = torch::TensorOptions(type);
@@ -90,7 +90,7 @@ class Picker {
   std::mt19937 random_;
 };
 
-// Every combination of function, causality, bias and padding, at every length up to a little over three
+// Every combination of function, causal mask, bias and padding, at every length up to a little over three
 // chunks.
 TEST(Attention, FormsAgreeInChunks) {
   torch::manual_seed(1);
@@ -111,7 +111,7 @@ TEST(Attention, FormsAgreeInChunks) {
   }
 }
 
-// Chunks and sequences longer than the kernel's tiles; TUPE's columns that are not scaled.
+// Chunks and sequences longer than the kernel's tiles; the unscaled columns of TUPE.
 TEST(Attention, FormsAgreeBeyondTiles) {
   torch::manual_seed(2);
   Picker pick(2);
@@ -131,8 +131,8 @@ TEST(Attention, FormsAgreeBeyondTiles) {
   }
 }
 
-// Other numbers of queries than keys: cross attention, and the continuation of a stream.
-TEST(Attention, FormsAgreeForOtherKeys) {
+// Different numbers of queries and keys: cross-attention, and the continuation of a stream.
+TEST(Attention, FormsAgreeForUnequalQueriesAndKeys) {
   torch::manual_seed(3);
   Picker pick(3);
   for (const auto function : kFunctions) {
@@ -152,7 +152,7 @@ TEST(Attention, FormsAgreeForOtherKeys) {
   }
 }
 
-// Heads in chunks and beyond tiles, with one bias for all and with their own.
+// Heads in chunks and beyond tiles, with one bias for all heads and with one each.
 TEST(Attention, FormsAgreeForHeads) {
   torch::manual_seed(6);
   Picker pick(6);
@@ -173,8 +173,8 @@ TEST(Attention, FormsAgreeForHeads) {
   }
 }
 
-// Each head is an attention of its own.
-TEST(Attention, HeadsDoNotMeet) {
+// Heads are independent.
+TEST(Attention, HeadsAreIndependent) {
   torch::manual_seed(7);
   for (const Form form : {Form::reference, Form::fused}) {
     const FormGuard guard(form);
@@ -214,8 +214,8 @@ TEST(Attention, GradientsOfTheReference) {
   }
 }
 
-// A query that sees no key gives 0, and so do its gradients; a chunk of nothing but padding is no NaN.
-TEST(Attention, SeesNothing) {
+// A query that sees no key gives 0, and so do its gradients; a chunk of only padding gives no NaN.
+TEST(Attention, QueryWithoutVisibleKeysGivesZero) {
   for (const Form form : {Form::reference, Form::fused}) {
     const FormGuard guard(form);
     for (const auto function : kFunctions) {
@@ -224,7 +224,7 @@ TEST(Attention, SeesNothing) {
       settings.causal = true;
       settings.chunk = 4;
       Tensor mask = torch::zeros({1, 10}, torch::kBool);
-      mask.slice(1, 0, 2) = true;  // the first chunk begins with padding
+      mask.slice(1, 0, 2) = true;  // the first chunk starts with padding
       mask.slice(1, 4, 8) = true;  // the second is all padding
       Tensors in = {torch::randn({1, 10, 3}), torch::randn({1, 10, 3}), torch::randn({1, 10, 2})};
       for (Tensor& x : in) x.requires_grad_();
@@ -238,7 +238,7 @@ TEST(Attention, SeesNothing) {
   }
 }
 
-// Averaged over many masks, attention with dropout is attention without.
+// Averaged over many masks, attention with dropout equals attention without.
 TEST(Attention, DropoutKeepsTheMean) {
   torch::manual_seed(5);
   constexpr int kMasks = 2000;
@@ -268,7 +268,7 @@ TEST(Attention, EmptyBatch) {
   out.sum().backward();
 }
 
-// Rather than silently give zero.
+// An error instead of silent zeros.
 TEST(Attention, HasNoSecondDerivative) {
   const FormGuard guard(Form::fused);
   const Tensor q = torch::randn({1, 5, 3}).requires_grad_();
@@ -277,7 +277,7 @@ TEST(Attention, HasNoSecondDerivative) {
                "no second derivative");
 }
 
-TEST(Attention, Refuses) {
+TEST(Attention, RejectsInvalidInputs) {
   const Tensor x = torch::randn({2, 6, 4});
   const auto message = [&](const Tensor& q, const RelativeBias& bias, const Tensor& mask,
                            AttentionSettings settings) {

@@ -1,4 +1,5 @@
-// Batch normalisation: fused against reference, gradients of the reference against differences, long batches.
+// Batch normalisation: fused against reference, gradients of the reference against finite differences, long
+// batches.
 #include "mega/ops/batch_norm.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ TEST(BatchNorm, GradientsOfTheReference) {
   check_gradients([&] { return Tensors{normalize(in)}; }, in);
 }
 
-TEST(BatchNorm, GivesItsStatistics) {
+TEST(BatchNorm, ReturnsItsStatistics) {
   torch::manual_seed(3);
   const Tensor x = torch::randn({3, 50, 5}) * 2 + 1, rows = x.view({150, 5}).to(torch::kFloat64);
   for (const Form form : {Form::reference, Form::fused}) {
@@ -49,8 +50,8 @@ TEST(BatchNorm, GivesItsStatistics) {
   }
 }
 
-// libtorch's own sums (M, D) in single precision, and here is wrong in the fourth digit.
-TEST(BatchNorm, ALongBatchLosesNoDigits) {
+// libtorch's own sums (M, D) in single precision, which is wrong in the fourth digit here.
+TEST(BatchNorm, LongBatchKeepsPrecision) {
   torch::manual_seed(4);
   const Tensor x = torch::randn({200000, 8}) + 3, gradient = torch::randn({1, 8}).expand_as(x);
   const auto evaluate = [&](torch::ScalarType type) {
@@ -65,7 +66,7 @@ TEST(BatchNorm, ALongBatchLosesNoDigits) {
   mega::testing::expect_close(slope, exact_slope, 2e-6, "gradient", gradient.abs().max().item<double>());
 }
 
-// Channels that do not vary, and a mean that is large beside the deviation.
+// Constant channels, and a mean much larger than the standard deviation.
 TEST(BatchNorm, ConstantAndOffsetChannels) {
   torch::manual_seed(5);
   Tensor x = torch::randn({64, 3});

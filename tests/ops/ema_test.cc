@@ -25,14 +25,14 @@ struct Case {
   bool masked = false, skip = true, stateful = false;
 };
 
-// Random inputs of a case, leaves of the graph.
+// Random inputs of a case; leaves of the autograd graph.
 struct Leaves {
   Tensor x, q, b, c, omega, state, mask;
 
   Leaves(const Case& k, torch::Dtype dtype) {
     const auto [batch, length, width, n] = k.shape;
     const int64_t rows = k.settings.bidirectional ? 2 * width : width;
-    // Numbers that float can hold, so that both dtypes compute the same thing.
+    // Values that float can represent, so that both dtypes compute the same thing.
     const auto leaf = [&](const Tensor& t) { return t.to(dtype).requires_grad_(); };
     x = leaf(torch::randn({batch, length, width}));
     q = leaf(1 - torch::rand({rows, n}).pow(2) * 0.9);
@@ -71,8 +71,8 @@ struct Leaves {
   }
 };
 
-// Relative to the largest expected value, or to `least` if that is larger: some gradients are zero by
-// algebra.
+// Relative to the largest expected value, or to `least` if that is larger: some gradients are analytically
+// zero.
 void expect_close(const Tensor& expected, const Tensor& actual, double tolerance, const std::string& what,
                   double least = 1.0) {
   ASSERT_EQ(expected.sizes(), actual.sizes()) << what;
@@ -106,7 +106,7 @@ std::string name(const Case& k) {
                   k.settings.activated ? "" : " linear", " pieces ", k.settings.pieces);
 }
 
-TEST(EmaOp, ConvolutionIsTheRecurrence) {
+TEST(EmaOp, ConvolutionEqualsRecurrence) {
   torch::manual_seed(1);
   for (const Case& k : cases()) {
     SCOPED_TRACE(name(k));
@@ -152,12 +152,12 @@ void check_fused(const Case& k) {
     expect_close(d_expected[i], d_actual[i], 2e-5, names[i], least);
 }
 
-TEST(EmaOp, FusedIsTheReference) {
+TEST(EmaOp, FusedEqualsReference) {
   torch::manual_seed(3);
   for (const Case& k : cases()) check_fused(k);
 }
 
-TEST(EmaOp, PiecesOfTimeJoin) {
+TEST(EmaOp, TimePiecesEqualTheWhole) {
   torch::manual_seed(4);
   for (Case k : cases())
     for (int64_t pieces : {2, 3, 7}) {
@@ -166,7 +166,7 @@ TEST(EmaOp, PiecesOfTimeJoin) {
     }
 }
 
-TEST(EmaOp, SegmentsAreTheWhole) {
+TEST(EmaOp, SegmentsEqualTheWhole) {
   torch::manual_seed(5);
   for (Form form : {Form::reference, Form::fused}) {
     const FormGuard guard(form);
@@ -186,7 +186,7 @@ TEST(EmaOp, SegmentsAreTheWhole) {
     const auto actual = torch::autograd::grad({joined}, leaves.differentiable(), {cotangent});
     for (size_t i = 0; i < expected.size(); ++i) expect_close(expected[i], actual[i], 1e-5, "gradient");
 
-    // Without gradients single tokens take another way.
+    // Without gradients, single tokens use a separate code path.
     const torch::NoGradGuard no_grad;
     Tensor stepped;
     parts.clear();
@@ -237,7 +237,7 @@ TEST(EmaOp, SameBitsEveryTime) {
   }
 }
 
-TEST(EmaOp, TakesAnyLayoutOfItsInput) {
+TEST(EmaOp, AcceptsAnyInputLayout) {
   const Case k{{2, 30, 20, 3}, {}};
   const Leaves leaves(k, torch::kFloat);
   const EmaCoefficients coefficients{leaves.q, leaves.b, leaves.c};
@@ -247,7 +247,7 @@ TEST(EmaOp, TakesAnyLayoutOfItsInput) {
                            ema(strided, coefficients, leaves.omega, {}, k.settings)));
 }
 
-TEST(EmaOp, Mistakes) {
+TEST(EmaOp, RejectsInvalidInputs) {
   const Case k{{2, 8, 4, 2}, {}};
   const Leaves leaves(k, torch::kFloat);
   const EmaCoefficients good{leaves.q, leaves.b, leaves.c};

@@ -48,7 +48,7 @@ struct Case {
   }
 };
 
-// In double, or whatever the inputs are.
+// In the dtype of the inputs.
 Tensor definition(const Case& c, const Tensors& in, const Tensor& mask) {
   const FormGuard guard(Form::reference);
   const Tensor averaged = dropout(activate(in[1], c.settings.average), c.settings.averaged);  // 6
@@ -77,7 +77,7 @@ void check(const Case& c) {
   mega::testing::compare_forms(operation, c.inputs(), 0.1);
 }
 
-TEST(GatedAttentionOp, IsItsEquations) {
+TEST(GatedAttentionOp, MatchesTheEquations) {
   torch::manual_seed(1);
   std::mt19937 random(1);
   const auto pick = [&](std::initializer_list<int64_t> list) { return list.begin()[random() % list.size()]; };

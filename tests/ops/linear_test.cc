@@ -1,4 +1,4 @@
-// The linear map and the matrix product beneath it.
+// The linear map and the matrix product that it uses.
 #include "mega/ops/linear.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(Linear, FormsAgree) {
     compare_forms(biased, {torch::randn({rows, in}), weight, bias});
     compare_forms(biased, {torch::randn({2, rows, in}), weight, bias});
     compare_forms(biased, {torch::randn({2, 3, rows, in}), weight, Tensor()});
-    // As modules pass it: transposed, and a slice of something wider.
+    // Layouts that modules pass: transposed, and a slice of a wider tensor.
     compare_forms([&](const Tensors& x) { return ops::linear(x[0].transpose(0, 1), x[1], x[2]); },
                   {torch::randn({rows, 2, in}), weight, bias});
     compare_forms(
@@ -56,7 +56,7 @@ TEST(Linear, GradientsOfTheReference) {
   check_gradients([&] { return Tensors{ops::linear(in[0], in[1], in[2])}; }, in);
 }
 
-// Gradients are made only for who asks.
+// Only the requested gradients are computed.
 TEST(Linear, FrozenWeight) {
   const FormGuard guard(Form::fused);
   const Tensor x = torch::randn({3, 4}).requires_grad_(), weight = torch::randn({5, 4}),
@@ -66,7 +66,7 @@ TEST(Linear, FrozenWeight) {
   EXPECT_FALSE(weight.grad().defined());
 }
 
-TEST(Linear, RefusesOtherWidths) {
+TEST(Linear, RejectsOtherWidths) {
   EXPECT_THROW(ops::linear(torch::randn({2, 3}), torch::randn({5, 4}), Tensor()), Error);
 }
 
@@ -78,7 +78,7 @@ TEST(Matmul, TransposesAndAdds) {
     const Tensor at = a.t().contiguous(), bt = b.t().contiguous();
     for (int bits = 0; bits < 8; ++bits) {
       const bool left = bits & 1, right = bits & 2, accumulate = bits & 4;
-      Tensor out = torch::ones({rows, columns + 2});  // rows further apart than they are wide
+      Tensor out = torch::ones({rows, columns + 2});  // row stride larger than the width
       matmul(rows, columns, depth, {(left ? at : a).data_ptr<float>(), left ? rows : depth, left},
              {(right ? bt : b).data_ptr<float>(), right ? depth : columns, right}, out.data_ptr<float>(),
              columns + 2, accumulate);

@@ -1,4 +1,5 @@
-// Root-mean-square normalisation: fused against reference, gradients of the reference against differences.
+// Root-mean-square normalisation: fused against reference, gradients of the reference against finite
+// differences.
 #include "mega/ops/norm.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 using mega::testing::Tensors;
 using torch::Tensor;
 
-// A norm of one channel has next to no gradient, only rounding.
+// The norm of a single channel has almost no gradient, only rounding noise.
 constexpr double kFloor = 0.1;
 
 Tensor normalize(const Tensors& in) { return rms_norm(in[0], in[1], 1e-5); }
@@ -40,7 +41,7 @@ TEST(RmsNorm, GradientsOfTheReference) {
   }
 }
 
-// Rows of zeros (padding) are no division by zero.
+// Rows of zeros (padding) cause no division by zero.
 TEST(RmsNorm, Zeros) {
   for (const Form form : {Form::reference, Form::fused}) {
     const FormGuard guard(form);

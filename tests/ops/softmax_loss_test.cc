@@ -18,7 +18,7 @@ Result run(Form form, const Tensor& x, const Tensor& weight, const Tensor& targe
   const FormGuard guard(form);
   const Tensor input = x.clone().requires_grad_(), matrix = weight.clone().requires_grad_();
   const Tensor losses = softmax_losses(input, matrix, targets);
-  // Rows count differently, so that a gradient of the wrong row shows.
+  // Rows are weighted differently, so that a gradient in the wrong row is detected.
   (losses * torch::linspace(0.5, 2.0, x.size(0))).sum().backward();
   return {losses.detach(), input.grad(), matrix.grad()};
 }
@@ -27,9 +27,9 @@ double difference(const Tensor& a, const Tensor& b) {
   return ((a - b).abs().max() / b.abs().max()).item<double>();
 }
 
-TEST(SoftmaxLosses, FusedIsTheReferenceOverManyBlocksOfRows) {
+TEST(SoftmaxLosses, FusedEqualsReferenceOverManyBlocksOfRows) {
   torch::manual_seed(1);
-  // 20,000 scores a row make blocks of 128 rows: three, the last one short.
+  // 20,000 scores per row give blocks of 128 rows: three, the last one shorter.
   for (const auto& [rows, vocabulary] : {std::pair{300, 20000}, {1, 7}, {37, 264}}) {
     const Tensor x = torch::randn({rows, 16}), weight = torch::randn({vocabulary, 16});
     const Tensor targets = torch::randint(vocabulary, {rows}, torch::kInt64);
@@ -48,13 +48,13 @@ TEST(SoftmaxLosses, LargeScoresDoNotOverflow) {
   EXPECT_NEAR(losses[1].item<double>(), 500.0, 1e-3);
 }
 
-TEST(SoftmaxLosses, NoRowsAreNoLosses) {
+TEST(SoftmaxLosses, EmptyInputGivesNoLosses) {
   const Tensor x = torch::empty({0, 4}, torch::requires_grad());
   const Tensor losses = softmax_losses(x, torch::randn({3, 4}), torch::empty({0}, torch::kInt64));
   EXPECT_EQ(losses.sizes(), c10::IntArrayRef({0}));
 }
 
-TEST(SoftmaxLosses, RefusesTargetsThatAreNone) {
+TEST(SoftmaxLosses, RejectsInvalidTargets) {
   const Tensor x = torch::randn({2, 4}), weight = torch::randn({3, 4});
   const auto error = [&](const Tensor& targets) {
     return testing::error_of([&] { softmax_losses(x, weight, targets); });

@@ -11,7 +11,7 @@ namespace {
 
 const torch::Tensor kFine = torch::ones({2}), kBad = torch::full({2}, std::nan(""));
 
-TEST(Watch, RemembersTheFirstPlaceByItsFullName) {
+TEST(Watch, ReportsTheFirstPlaceByItsFullName) {
   const Watch watcher;
   watch("embed", kFine);
   {
@@ -34,7 +34,7 @@ TEST(Watch, AScopeEndsWithItsBlock) {
   EXPECT_EQ(watcher.found(), "head");
 }
 
-TEST(Watch, NobodyWatchesNothingHappens) {
+TEST(Watch, WithoutAWatchNothingIsChecked) {
   const WatchScope before("layers", 0);
   watch("x", kBad);
   {
