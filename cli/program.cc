@@ -1,16 +1,87 @@
 #include "cli/program.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "mega/base/error.h"
+#include "mega/config/presets.h"
 
 namespace mega::cli {
+namespace {
+
+// The innermost subcommand that was given.
+const CLI::App& given_command(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+  return *command;
+}
+
+std::vector<std::string> given_words(const CLI::App& command, const std::string& option) {
+  const CLI::Option* found = command.get_option_no_throw(option);
+  return found == nullptr ? std::vector<std::string>{} : found->results();
+}
+
+// A preset, or a recipe that is there. Not a word in capitals, which stands for the user's own, nor another
+// path.
+bool is_known_recipe(const std::string& word) {
+  if (word.ends_with(".toml")) return std::filesystem::exists(word);
+  return !word.empty() &&
+         word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+}
+
+// Recipes and --set, which the commands read only when they run.
+void check_recipes(const CLI::App& command) {
+  Recipe recipe;
+  bool known = false;
+  for (const char* option : {"recipe", "model", "--preset"}) {
+    // A model may be a folder of any name; only `mega inspect`, which can change options, takes a preset too.
+    const bool either = command.get_name() == "inspect" && command.get_option_no_throw("--set") != nullptr;
+    if (option == std::string_view("model") && !either) continue;
+    for (const std::string& word : given_words(command, option)) {
+      if (!is_known_recipe(word)) continue;
+      recipe = load_recipe(word);
+      known = true;
+    }
+  }
+  for (const std::string& assignment : given_words(command, "--set"))
+    if (known || !assignment.starts_with("model.")) change(recipe, assignment);
+  if (known) validate(recipe);
+}
+
+void require_nothing(CLI::App& app) {
+  app.require_subcommand(0, 1);
+  for (CLI::Option* option : app.get_options()) option->required(false);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    require_nothing(*command);
+}
+
+// MEGA_PARSE_ONLY=1 reads the command line in full, with the usual errors, and ends before the command runs;
+// no file has to be there. MEGA_PARSE_ONLY=partly allows what is required to be missing: a text that says
+// `mega predict --stream` means the option. scripts/check_docs.sh checks documentation with it.
+void parse_only(CLI::App& app, std::string_view how_much) {
+  if (how_much.empty()) return;
+  require(how_much == "1" || how_much == "partly", "MEGA_PARSE_ONLY: expected 1 or partly, got ", how_much);
+  if (how_much == "partly") require_nothing(app);
+  // Of the program itself, this is called after everything is read and before the commands' own callbacks.
+  app.parse_complete_callback([&app] {
+    check_recipes(given_command(app));
+    throw CLI::Success();
+  });
+}
+
+}  // namespace
 
 int run_program(CLI::App& app, int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(38);
   try {
+    const char* how_much = std::getenv("MEGA_PARSE_ONLY");
+    parse_only(app, how_much == nullptr ? "" : how_much);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error);

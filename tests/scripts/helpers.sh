@@ -19,8 +19,13 @@ passes() {
 
 # finds TEXT COMMAND...: the command fails, and what it prints has the text.
 finds() {
-  local text=$1 output
+  local text=$1
   shift
   if output=$("$@" 2>&1); then fail "$* passes, but should find: $text"; fi
-  case $output in *"$text"*) ;; *) fail "$* does not say '$text' but: $output" ;; esac
+  says "$text"
+}
+
+# says TEXT: what the last `finds` printed has this too.
+says() {
+  case $output in *"$1"*) ;; *) fail "no '$1' in: $output" ;; esac
 }

@@ -24,7 +24,7 @@ passes "${check[@]}"
 breaks() {
   write "$1" "$2"
   finds "$3" "${check[@]}"
-  finds "$1:4: " "${check[@]}"
+  says "$1:4: "
   rm "$folder/$1"
   passes "${check[@]}"
 }
