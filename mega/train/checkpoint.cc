@@ -10,8 +10,11 @@
 
 #include "mega/base/error.h"
 #include "mega/base/file.h"
+#include "mega/base/hash.h"
 #include "mega/base/json.h"
 #include "mega/base/random.h"
+#include "mega/base/strings.h"
+#include "mega/base/tensor_hash.h"
 #include "mega/config/model_file.h"
 
 namespace mega::train {
@@ -22,7 +25,8 @@ namespace fs = std::filesystem;
 constexpr const char* kModel = "model.safetensors";
 constexpr const char* kTraining = "training.safetensors";
 constexpr const char* kProgression = "progression";
-constexpr const char* kChecksum = "checksum";
+constexpr const char* kHash = "hash";
+constexpr const char* kOldChecksum = "checksum";  // of version 0.1
 
 fs::path folder_of(const fs::path& run) { return run / "checkpoints"; }
 
@@ -47,8 +51,14 @@ std::vector<fs::path> finished(const fs::path& run) {
   return folders;
 }
 
-// Of the progression and the bytes of all tensors: a disk that lost some is found out.
-std::string checksum(const std::string& progression, const std::vector<TensorView>& tensors) {
+// Of the progression and all tensors: a disk that lost some is found out.
+std::string hash_of(const std::string& progression, const std::vector<TensorView>& model,
+                    const std::vector<TensorView>& training) {
+  return hexadecimal(hash_tensors(training, hash_tensors(model, hash_text(progression))));
+}
+
+// The same as version 0.1 computed it, whose checkpoints are still read. `tensors` are those of both files.
+std::string checksum_of_version_0_1(const std::string& progression, const std::vector<TensorView>& tensors) {
   uint64_t sum = stream_seed(0, progression);
   for (const TensorView& tensor : tensors) {
     uint64_t hash = stream_seed(0, tensor.name);
@@ -107,16 +117,27 @@ Progression from_text(const std::string& text, const std::string& where) {
   }
 }
 
+// Whether both files have what was written.
+bool is_whole(const Checkpoint& checkpoint, const std::string& progression, const fs::path& folder) {
+  const Metadata& metadata = checkpoint.training.metadata();
+  const std::vector<TensorView>& model = checkpoint.model.tensors();
+  const std::vector<TensorView>& training = checkpoint.training.tensors();
+  if (const auto expected = metadata.find(kHash); expected != metadata.end())
+    return expected->second == hash_of(progression, model, training);
+  const auto expected = metadata.find(kOldChecksum);
+  require(expected != metadata.end(), folder.string(), ": ", kTraining, " is not part of a checkpoint");
+  std::vector<TensorView> all = model;
+  all.insert(all.end(), training.begin(), training.end());
+  return expected->second == checksum_of_version_0_1(progression, all);
+}
+
 Checkpoint open_checkpoint(const fs::path& folder) {
   const ModelFile model = ModelFile::open(folder / kModel);
   Checkpoint checkpoint{{}, model.tensors, Safetensors::open(folder / kTraining)};
   const Metadata& metadata = checkpoint.training.metadata();
-  const auto progression = metadata.find(kProgression), expected = metadata.find(kChecksum);
-  require(progression != metadata.end() && expected != metadata.end(), folder.string(), ": ", kTraining,
-          " is not part of a checkpoint");
-  std::vector<TensorView> all = checkpoint.model.tensors();
-  all.insert(all.end(), checkpoint.training.tensors().begin(), checkpoint.training.tensors().end());
-  require(expected->second == checksum(progression->second, all), folder.string(),
+  const auto progression = metadata.find(kProgression);
+  require(progression != metadata.end(), folder.string(), ": ", kTraining, " is not part of a checkpoint");
+  require(is_whole(checkpoint, progression->second, folder), folder.string(),
           ": the checksum does not match: the checkpoint is damaged");
   checkpoint.progression = from_text(progression->second, folder / kTraining);
   return checkpoint;
@@ -134,11 +155,9 @@ void save_checkpoint(const fs::path& run, const Progression& progression,
     save_model(aside / kModel);
     const Safetensors model = Safetensors::open(aside / kModel);
     const ops::TensorViews views(training);
-    std::vector<TensorView> all = model.tensors();
-    all.insert(all.end(), views.views().begin(), views.views().end());
     const std::string text = to_text(progression);
     write_safetensors(aside / kTraining, views.views(),
-                      {{kProgression, text}, {kChecksum, checksum(text, all)}});
+                      {{kProgression, text}, {kHash, hash_of(text, model.tensors(), views.views())}});
     sync_folder(aside);
     fs::remove_all(folder / name);  // a run that was resumed from an older checkpoint comes by again
     fs::rename(aside, folder / name);

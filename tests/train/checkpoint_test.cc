@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "mega/config/model_file.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {
@@ -113,6 +114,37 @@ TEST_F(Damaged, MissingFilesAndHalfWrittenFoldersFallBack) {
   fs::copy(newest() / kFiles[0], newest() / kFiles[1], fs::copy_options::overwrite_existing);
   EXPECT_EQ(found(), 6);
   EXPECT_PRED2(contains, said_, "not part of a checkpoint");
+}
+
+// As version 0.1 wrote them: another checksum, under another key.
+TEST(Checkpoint, OfVersion01IsReadAndVerified) {
+  const ScratchFolder folder;
+  const fs::path checkpoint = folder / "checkpoints" / "00000005";
+  fs::create_directories(checkpoint);
+  const std::vector<float> weight = {1.0f, -2.5f, 3.25f};
+  const std::string moment = "\1\2\3\4\5\6\7\x08\x09";
+  const Metadata metadata = {
+      {"progression",
+       R"({"update":5,"epoch":1,"batch":2,"seconds":0.5,"best":[["accuracy",0.75,0.125,true]],)"
+       R"("higher_is_better":true,"best_update":4,"evaluations_since_best":1,"evaluated_update":4,)"
+       R"("evaluation_due":false,"threads":2})"},
+      {"checksum", "10596259271978715972"}};
+  const auto found = [&](const std::vector<float>& values, const Metadata& with) {
+    write_model_file(checkpoint / kFiles[0], {},
+                     {{"weight", DType::F32, {3}, std::as_bytes(std::span(values))}});
+    write_safetensors(checkpoint / kFiles[1], {{"moment", DType::U8, {9}, std::as_bytes(std::span(moment))}},
+                      with);
+    std::string said;
+    const auto read = newest_checkpoint(folder / "", [&](const std::string& line) { said += line; });
+    return read ? std::to_string(read->progression.update) : said;
+  };
+  EXPECT_EQ(found(weight, metadata), "5");
+  EXPECT_PRED2(contains, found({1.0f, -2.5f, 3.5f}, metadata), "the checksum does not match");
+  Metadata other = metadata;
+  other["checksum"] = "10596259271978715973";
+  EXPECT_PRED2(contains, found(weight, other), "the checksum does not match");
+  other.erase("checksum");
+  EXPECT_PRED2(contains, found(weight, other), "not part of a checkpoint");
 }
 
 TEST_F(Damaged, NothingWholeMeansABeginning) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
+#include "mega/base/hash.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
@@ -53,9 +54,7 @@ void read_parts(const TextRange& range, const char* title,
   }
 }
 
-std::string vocabulary_checksum(std::string_view vocabulary) {
-  return hexadecimal(stream_seed(0, vocabulary));
-}
+std::string vocabulary_checksum(std::string_view vocabulary) { return hexadecimal(hash_text(vocabulary)); }
 
 // A kept vocabulary stands below its checksum; none where it is not there or damaged.
 std::optional<std::string> read_kept_vocabulary(const fs::path& path) {
@@ -74,9 +73,9 @@ std::shared_ptr<const Tokenizer> learn_tokenizer(const TextSource& text, const L
   if (auto ready = make_ready_tokenizer(input)) return ready;
   const std::unique_ptr<TokenizerBuilder> builder = make_tokenizer_builder(input);
 
-  uint64_t fingerprint = stream_seed(text.fingerprint(), "vocabulary", static_cast<uint64_t>(input.units));
-  fingerprint = stream_seed(fingerprint, "size", static_cast<uint64_t>(input.vocabulary));
-  fingerprint = stream_seed(fingerprint, "min_count", static_cast<uint64_t>(input.min_count));
+  uint64_t fingerprint = text.fingerprint();
+  for (const int64_t number : {static_cast<int64_t>(input.units), input.vocabulary, input.min_count})
+    fingerprint = hash_number(static_cast<uint64_t>(number), fingerprint);
   const fs::path kept = folder / (hexadecimal(fingerprint) + ".vocabulary");
   if (const auto vocabulary = read_kept_vocabulary(kept))
     return make_tokenizer(input.units, *vocabulary, kept.string());
@@ -157,7 +156,7 @@ TokenView load_view(const TextSource& text, const Tokenizer& tokenizer, uint64_t
   view.name = text.name;
   if (text.files.empty()) return view;
   const uint64_t fingerprint =
-      stream_seed(text.fingerprint() + tokenizer_fingerprint, "tokens", static_cast<uint64_t>(limit));
+      hash_number(static_cast<uint64_t>(limit), hash_number(tokenizer_fingerprint, text.fingerprint()));
   const fs::path path = folder / (hexadecimal(fingerprint) + ".tokens");
   view.file = open_kept(path, fingerprint);
   if (!view.file) {
@@ -169,6 +168,16 @@ TokenView load_view(const TextSource& text, const Tokenizer& tokenizer, uint64_t
   view.end = view.file->size();
   view.counts = view.file->counts();
   return view;
+}
+
+// Model files carry this number, and a resumed run compares it: it stays as version 0.1 computed it.
+std::string data_checksum(const Corpus& corpus, LanguageUnits units) {
+  const Tokenizer& tokenizer = *corpus.tokenizer;
+  uint64_t checksum = stream_seed(static_cast<uint64_t>(units), tokenizer.vocabulary(),
+                                  static_cast<uint64_t>(tokenizer.size()));
+  for (const TokenView* view : {&corpus.train, &corpus.valid, &corpus.test})
+    checksum = stream_seed(checksum, "tokens", view->file ? view->file->checksum() : 0);
+  return hexadecimal(checksum);
 }
 
 }  // namespace
@@ -192,8 +201,9 @@ Corpus load_corpus(const DataOptions& data, const LanguageInput& input,
   }
 
   const Tokenizer& tokenizer = *corpus.tokenizer;
-  const uint64_t tokenizer_fingerprint = stream_seed(
-      static_cast<uint64_t>(input.units), tokenizer.vocabulary(), static_cast<uint64_t>(tokenizer.size()));
+  const uint64_t tokenizer_fingerprint =
+      hash_number(static_cast<uint64_t>(tokenizer.size()),
+                  hash_text(tokenizer.vocabulary(), static_cast<uint64_t>(input.units)));
   const int64_t evaluation_limit = data.evaluation_limit > 0 ? data.evaluation_limit : data.limit;
   const auto load = [&](const TextSource& text, int64_t limit) {
     return load_view(text, tokenizer, tokenizer_fingerprint, limit, folder);
@@ -206,10 +216,7 @@ Corpus load_corpus(const DataOptions& data, const LanguageInput& input,
   require(!training || !corpus.train.empty(), data.path,
           ": nothing is left to train on; lower data.valid_share and data.test_share");
 
-  uint64_t checksum = tokenizer_fingerprint;
-  for (const TokenView* view : {&corpus.train, &corpus.valid, &corpus.test})
-    checksum = stream_seed(checksum, "tokens", view->file ? view->file->checksum() : 0);
-  corpus.checksum = hexadecimal(checksum);
+  corpus.checksum = data_checksum(corpus, input.units);
   return corpus;
 }
 

@@ -8,7 +8,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/file.h"
-#include "mega/base/random.h"
+#include "mega/base/hash.h"
 #include "mega/base/strings.h"
 #include "mega/data/corpus/cache_folder.h"
 #include "mega/data/readers/folders.h"
@@ -28,7 +28,7 @@ fs::path copy_standard_input(const fs::path& folder) {
   uint64_t hash = 0;
   while (const size_t count = input.read(buffer)) {
     const std::string_view bytes(buffer.data(), count);
-    hash = stream_seed(hash, bytes);
+    hash = hash_text(bytes, hash);
     copy.write(bytes);
   }
   copy.commit();
@@ -94,7 +94,7 @@ uint64_t stamp_of(const fs::path& file) {
   const uint64_t size = fs::file_size(file, error);
   const auto time = error ? fs::file_time_type() : fs::last_write_time(file, error);
   require(!error, file.string(), ": cannot be read: ", error.message());
-  return stream_seed(size, "last change", static_cast<uint64_t>(time.time_since_epoch().count()));
+  return hash_number(static_cast<uint64_t>(time.time_since_epoch().count()), hash_number(size));
 }
 
 std::string name_of(const std::vector<fs::path>& files, const std::string& path) {
@@ -137,12 +137,13 @@ std::string TextDivision::description() const {
 TextRange TextSource::range() const { return division ? division->piece(piece) : TextRange{files}; }
 
 uint64_t TextSource::fingerprint() const {
-  uint64_t hash = stream_seed(0, "text", piece);
+  uint64_t hash = hash_number(piece);
   for (const fs::path& file : files) {
     std::error_code none;
-    hash = stream_seed(hash, fs::absolute(file, none).lexically_normal().string(), stamp_of(file));
+    hash = hash_text(fs::absolute(file, none).lexically_normal().string(), hash);
+    hash = hash_number(stamp_of(file), hash);
   }
-  return division ? stream_seed(hash, division->description()) : hash;
+  return division ? hash_text(division->description(), hash) : hash;
 }
 
 TextSources find_texts(const DataOptions& options, const fs::path& spool) {
