@@ -66,6 +66,8 @@ ModelFile interpret(Safetensors file, const std::string& where) {
 
 }  // namespace
 
+const std::string& ModelFile::options_text() const { return tensors.metadata().at(kOptions); }
+
 ModelFile ModelFile::open(const std::filesystem::path& path) {
   return interpret(Safetensors::open(path), path.string());
 }

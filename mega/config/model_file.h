@@ -26,6 +26,9 @@ struct ModelFile {
   std::string mega_version;
   Safetensors tensors;  // mapped: weights are read when touched; holds the rest of the metadata too
 
+  // The options as the file has them: those of an older version have fewer fields than `options` has today.
+  const std::string& options_text() const;
+
   static ModelFile open(const std::filesystem::path& path);
   // The same from memory that outlives the result; `where` names it in error messages.
   static ModelFile parse(std::span<const std::byte> bytes, const std::string& where);

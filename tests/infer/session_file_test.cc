@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "mega/base/file.h"
+#include "mega/base/hash.h"
+#include "mega/base/options_io.h"
+#include "mega/base/tensor_hash.h"
 #include "mega/infer/models/fingerprint.h"
 #include "mega/infer/session.h"
 #include "tests/base/helpers.h"
@@ -125,6 +129,27 @@ TEST_F(SessionFileTest, FingerprintsTellModelsApartAndNothingElse) {
   std::swap(tensors[0].data, tensors.emplace_back(tensors[0]).data);
   tensors.back().name = "more";
   EXPECT_NE(print(options, tensors), own);
+}
+
+// A file of an older version has no field for an option that came later. Its states know it by the text it
+// has.
+TEST_F(SessionFileTest, AFingerprintIsOfTheOptionsAsTheFileHasThem) {
+  const auto options = tiny_language_model();
+  const testing::RandomWeights weights(options, 1);
+  write_model_file(folder_ / "model", {options}, weights.tensors());
+  const ModelFile file = ModelFile::open(folder_ / "model");
+  Metadata metadata = file.tensors.metadata();
+  const uint64_t tensors_alone = hash_tensors(weights.tensors());
+  EXPECT_NE(fingerprint(file), tensors_alone);
+  EXPECT_EQ(fingerprint(file), hash_tensors(weights.tensors(), hash_text(metadata.at("options"))));
+  EXPECT_EQ(metadata.at("options"), options_to_json(file.options).dump());
+
+  nlohmann::ordered_json older = nlohmann::ordered_json::parse(metadata.at("options"));
+  ASSERT_EQ(older.erase("scale_embedding"), 1U);
+  metadata["options"] = older.dump();
+  write_safetensors(folder_ / "older", weights.tensors(), metadata);
+  const ModelFile reread = ModelFile::open(folder_ / "older");
+  EXPECT_EQ(fingerprint(reread), hash_tensors(weights.tensors(), hash_text(older.dump())));
 }
 
 TEST_F(SessionFileTest, EveryTornFileIsAnError) {

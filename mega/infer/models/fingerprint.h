@@ -7,7 +7,9 @@
 
 namespace mega::infer {
 
-// Of a model's options and tensors, whatever their order in the file and who wrote it. Reads the whole file.
+// Of the model's options as the file has them, and of its tensors, whatever their order. An option that a
+// later version adds does not change it: states that were saved with the model stay usable. Reads the whole
+// file.
 uint64_t fingerprint(const ModelFile& file);
 
 }  // namespace mega::infer
