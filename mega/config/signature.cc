@@ -127,6 +127,11 @@ Signature read_signature(const Safetensors& file, const std::string& where) {
   return signature;
 }
 
+void to_target_units(std::span<float> outputs, const Signature& signature) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = outputs[i] * signature.target_deviation[i] + signature.target_mean[i];
+}
+
 void check_input(const InputOptions& input, const SequenceOptions& options) {
   const auto* text = std::get_if<TextInput>(&input.input);
   require((text != nullptr) == (options.input == InputKind::tokens),

@@ -2,6 +2,7 @@
 // the training examples, and the names of its classes. Stands in the model file beside the weights.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ std::vector<TensorView> signature_tensors(const Signature& signature);
 bool has_signature(const Safetensors& file);
 
 Signature read_signature(const Safetensors& file, const std::string& where);
+
+// What a regression's outputs stand for: the inverse of how its targets were standardised for training.
+void to_target_units(std::span<float> outputs, const Signature& signature);
 
 // Throws where a model of these options cannot read such input.
 void check_input(const InputOptions& input, const SequenceOptions& options);

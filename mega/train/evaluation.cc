@@ -143,12 +143,10 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
         if (!batch.labels.empty()) answer.loss = -static_cast<double>(row[batch.labels[i]]);
         for (float& x : answer.outputs) x = std::exp(x);
       } else {
-        for (size_t k = 0; k < width; ++k) {
-          answer.outputs[k] = answer.outputs[k] * signature.target_deviation[k] + signature.target_mean[k];
-          if (outputs == width) {
-            const double error = static_cast<double>(answer.outputs[k] - result.targets[example * width + k]);
-            answer.loss += error * error / static_cast<double>(width);
-          }
+        to_target_units(answer.outputs, signature);
+        for (size_t k = 0; k < width && outputs == width; ++k) {
+          const double error = static_cast<double>(answer.outputs[k] - result.targets[example * width + k]);
+          answer.loss += error * error / static_cast<double>(width);
         }
       }
     }

@@ -52,6 +52,15 @@ Signature series(int64_t channels, Standardize standardize, const Floats& mean) 
   return signature;
 }
 
+TEST_F(SignatureTest, OutputsOfARegressionGetTheUnitsOfItsTargets) {
+  Signature signature;
+  signature.target_mean = {10, -1};
+  signature.target_deviation = {2, 0.5};
+  Floats outputs = {0, 4};
+  to_target_units(outputs, signature);
+  EXPECT_EQ(outputs, (Floats{10, 1}));
+}
+
 TEST_F(SignatureTest, RoundTripsThroughAFile) {
   Signature signature = series(2, Standardize::position, {1, 2, 3, 4});
   signature.data.path = "some/folder";

@@ -1,22 +1,20 @@
 #include "mega/infer/generation/log_probability.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "mega/base/error.h"
+#include "mega/infer/softmax.h"
 
 namespace mega::infer {
 
 double log_probability(std::span<const float> logits, int32_t token) {
   require(token >= 0 && static_cast<size_t>(token) < logits.size(), "token ", token,
           ": expected one of the model's ", logits.size(), " tokens");
-  const float most = *std::max_element(logits.begin(), logits.end());
-  double sum = 0.0;
-  for (const float logit : logits) sum += static_cast<double>(std::exp(logit - most));
-  // Infinite minus infinite is NaN, so that one test finds them all.
-  require(!std::isnan(sum),
+  const ExpSum all = exp_sum(logits);
+  require(!std::isnan(all.sum),
           "the model's logits are not finite: its weights are damaged, or training diverged");
-  return static_cast<double>(logits[static_cast<size_t>(token)]) - static_cast<double>(most) - std::log(sum);
+  return static_cast<double>(logits[static_cast<size_t>(token)]) - static_cast<double>(all.max) -
+         std::log(all.sum);
 }
 
 }  // namespace mega::infer

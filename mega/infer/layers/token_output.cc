@@ -1,10 +1,10 @@
 #include "mega/infer/layers/token_output.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "mega/base/error.h"
 #include "mega/infer/layers/check_tokens.h"
+#include "mega/infer/softmax.h"
 
 namespace mega::infer {
 namespace {
@@ -12,14 +12,8 @@ namespace {
 using kernels::ConstRows;
 using kernels::Rows;
 
-// log(sum(exp(x))).
-double log_sum(const float* x, int64_t count) {
-  const float largest = *std::max_element(x, x + count);
-  if (!std::isfinite(largest)) return static_cast<double>(largest);
-  double sum = 0.0;
-  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(std::exp(x[i] - largest));
-  return static_cast<double>(largest) + std::log(sum);
-}
+// log Σ exp(x).
+double log_sum(const float* x, int64_t count) { return exp_sum({x, static_cast<size_t>(count)}).log(); }
 
 }  // namespace
 

@@ -1,24 +1,9 @@
 #include "mega/infer/models/answer.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "mega/base/error.h"
+#include "mega/infer/softmax.h"
 
 namespace mega::infer {
-namespace {
-
-std::vector<float> softmax(std::span<const float> logits) {
-  const float most = *std::max_element(logits.begin(), logits.end());
-  double sum = 0.0;
-  for (const float x : logits) sum += std::exp(static_cast<double>(x - most));
-  std::vector<float> probabilities;
-  for (const float x : logits)
-    probabilities.push_back(static_cast<float>(std::exp(static_cast<double>(x - most)) / sum));
-  return probabilities;
-}
-
-}  // namespace
 
 std::vector<float> to_answer(std::span<const float> outputs, const Signature& signature) {
   const bool classes = !signature.classes.empty();
@@ -27,8 +12,7 @@ std::vector<float> to_answer(std::span<const float> outputs, const Signature& si
           " outputs, its signature names ", expected);
   if (classes) return softmax(outputs);
   std::vector<float> numbers(outputs.begin(), outputs.end());
-  for (size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = numbers[i] * signature.target_deviation[i] + signature.target_mean[i];
+  to_target_units(numbers, signature);
   return numbers;
 }
 

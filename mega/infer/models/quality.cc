@@ -8,6 +8,7 @@
 #include "mega/data/encoder.h"
 #include "mega/infer/generation/log_probability.h"
 #include "mega/infer/models/answer.h"
+#include "mega/infer/softmax.h"
 #include "mega/text/tokens.h"
 
 namespace mega::infer {
@@ -97,20 +98,16 @@ Agreement compare_logits(std::span<const float> before, std::span<const float> a
   require(!before.empty() && before.size() == after.size(), before.size(), " and ", after.size(),
           " choices cannot be compared");
   // With p = e^a / A and q = e^b / B: the sum of p log(p / q) is the mean under p of a - b, less log A, plus
-  // log B. Largest logits are taken off first, so that no power overflows.
-  const size_t most_before = likeliest(before), most_after = likeliest(after);
-  double sum_before = 0.0, sum_after = 0.0, difference = 0.0;
+  // log B.
+  const ExpSum p = exact_exp_sum(before), q = exact_exp_sum(after);
+  double difference = 0.0;
   for (size_t i = 0; i < before.size(); ++i) {
-    const double a = static_cast<double>(before[i] - before[most_before]);
-    const double b = static_cast<double>(after[i] - after[most_after]);
-    const double weight = std::exp(a);
-    sum_before += weight;
-    sum_after += std::exp(b);
-    difference += weight * (a - b);
+    const double a = static_cast<double>(before[i] - p.max), b = static_cast<double>(after[i] - q.max);
+    difference += std::exp(a) * (a - b);
   }
-  const double divergence = difference / sum_before - std::log(sum_before) + std::log(sum_after);
+  const double divergence = difference / p.sum - std::log(p.sum) + std::log(q.sum);
   require(std::isfinite(divergence), "a model gives no numbers: it is broken");
-  return {std::max(0.0, divergence), most_before == most_after ? 1.0 : 0.0};
+  return {std::max(0.0, divergence), likeliest(before) == likeliest(after) ? 1.0 : 0.0};
 }
 
 TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& after,
