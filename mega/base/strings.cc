@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <numeric>
 
+#include "mega/base/utf8.h"
+
 namespace mega {
 namespace {
 
@@ -78,12 +80,7 @@ std::string_view trim(std::string_view text) {
 std::string in_quotes(std::string_view text) {
   constexpr size_t kLongest = 80;
   const bool cut = text.size() > kLongest;
-  if (cut) {
-    size_t end = kLongest;
-    // Not in the middle of a UTF-8 sequence.
-    while (end > kLongest - 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    text = text.substr(0, end);
-  }
+  text = whole_characters(text, kLongest);
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -175,14 +172,11 @@ std::string human_seconds(double seconds) {
 
 int64_t display_width(std::string_view text) {
   int64_t width = 0;
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t length = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    char32_t point = length == 1 ? lead : lead & (0x7F >> length);
-    for (size_t k = 1; k < length && i + k < text.size(); ++k)
-      point = point << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3F);
-    i += length;
-    if (!within(point, kZeroWidth)) width += within(point, kDoubleWidth) ? 2 : 1;
+  while (!text.empty()) {
+    const Character first = first_character(text);
+    text.remove_prefix(first.length);
+    // What is no UTF-8 shows as one replacement character.
+    if (!first.valid || !within(first.point, kZeroWidth)) width += within(first.point, kDoubleWidth) ? 2 : 1;
   }
   return width;
 }

@@ -41,6 +41,14 @@ size_t utf8_length(std::string_view text) {
   return first.valid ? first.length : 0;
 }
 
+std::string_view whole_characters(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  // More bytes that continue a character than any has are none of UTF-8: cut there as well as anywhere.
+  size_t end = most;
+  while (end > 0 && most - end < kLongestCharacter && continues_character(text[end])) --end;
+  return text.substr(0, continues_character(text[end]) ? most : end);
+}
+
 size_t incomplete_bytes(std::string_view text) {
   const auto from_end = [&](size_t n) { return text[text.size() - n]; };
   for (size_t n = 1; n <= std::min(kLongestCharacter - 1, text.size()); ++n) {

@@ -26,6 +26,9 @@ size_t utf8_length(std::string_view text);
 
 inline bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
+// The text, or its beginning of at most so many bytes, without half a character at the end.
+std::string_view whole_characters(std::string_view text, size_t most);
+
 // Bytes at the end of the text that begin a character and do not complete it.
 size_t incomplete_bytes(std::string_view text);
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mega/base/strings.h"
+#include "mega/base/utf8.h"
 
 namespace mega {
 namespace {
@@ -56,7 +57,7 @@ std::string cut(const std::string& text, int64_t width) {
   size_t end = text.size();
   while (end > 0 && display_width(std::string_view(text).substr(0, end)) > width) {
     --end;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    while (end > 0 && continues_character(text[end])) --end;
   }
   return text.substr(0, end);
 }

@@ -32,6 +32,16 @@ TEST(Utf8, TellsHowLongACharacterIs) {
     EXPECT_EQ(utf8_length(none), 0u);
 }
 
+TEST(Utf8, CutsBetweenCharacters) {
+  EXPECT_EQ(whole_characters("a🙂b", 99), "a🙂b");
+  EXPECT_EQ(whole_characters("a🙂b", 6), "a🙂b");
+  EXPECT_EQ(whole_characters("a🙂b", 5), "a🙂");
+  for (const size_t most : {1, 2, 3, 4}) EXPECT_EQ(whole_characters("a🙂b", most), "a");
+  EXPECT_EQ(whole_characters("🙂", 3), "");
+  EXPECT_EQ(whole_characters("", 0), "");
+  EXPECT_EQ(whole_characters(std::string(99, '\x80'), 50).size(), 50u) << "no UTF-8: cut anywhere";
+}
+
 TEST(Utf8, FindsACharacterThatIsNotCompleteYet) {
   const std::string_view smile = "🙂";
   for (size_t bytes = 1; bytes < smile.size(); ++bytes)

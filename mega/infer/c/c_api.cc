@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mega/base/error.h"
+#include "mega/base/utf8.h"
 #include "mega/base/version.h"
 #include "mega/data/encoder.h"
 #include "mega/infer/models/answer.h"
@@ -44,11 +45,9 @@ struct NoRoom : mega::Error {
 // The text, or its beginning without half a character at the end.
 void set_message(mega_error* error, std::string_view text) {
   if (error == nullptr) return;
-  size_t length = std::min<size_t>(text.size(), MEGA_ERROR_MESSAGE_SIZE - 1);
-  const auto continues = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
-  while (length > 0 && length < text.size() && continues(length)) --length;
-  std::memcpy(error->message, text.data(), length);
-  error->message[length] = '\0';
+  text = mega::whole_characters(text, MEGA_ERROR_MESSAGE_SIZE - 1);
+  std::memcpy(error->message, text.data(), text.size());
+  error->message[text.size()] = '\0';
 }
 
 // Runs the body; whatever it throws becomes a status.
