@@ -48,8 +48,4 @@ TensorViews::TensorViews(const NamedTensors& tensors) {
   }
 }
 
-void save_tensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
-  write_safetensors(path, TensorViews(tensors).views(), metadata);
-}
-
 }  // namespace mega::ops

@@ -26,6 +26,4 @@ class TensorViews {
   std::vector<TensorView> views_;
 };
 
-void save_tensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata = {});
-
 }  // namespace mega::ops

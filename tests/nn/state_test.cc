@@ -10,6 +10,7 @@
 #include "mega/nn/mega_block.h"
 #include "mega/ops/tensor_file.h"
 #include "tests/nn/helpers.h"
+#include "tests/save_tensors.h"
 
 namespace mega::nn {
 namespace {
@@ -183,7 +184,7 @@ TEST_F(StateTest, HostileFiles) {
                             {"blocks.0.padding", torch::zeros({3, 2})}}),
                "blocks.0.padding");
   EXPECT_PRED2(contains, message({}, {{"blocks.0.cross.keys", keys}}), "blocks.0.cross.values");
-  ops::save_tensors(path, {{"weight", keys}});
+  testing::save_tensors(path, {{"weight", keys}});
   EXPECT_PRED2(contains, error_of([&] { load_state(path); }), "not a state file");
 
   // Well formed, but of another model: the layer says so.

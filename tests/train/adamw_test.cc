@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tests/base/helpers.h"
+#include "tests/save_tensors.h"
 
 namespace mega::train {
 namespace {
@@ -142,7 +143,7 @@ TEST(AdamW, StateGoesThroughAFile) {
   const ops::NamedTensors one = named({"a", "b"}), other = named({"a", "b"});
   AdamW optimizer(one, options());
   for (int i = 0; i < 3; ++i) optimizer.step(kRate);
-  ops::save_tensors(folder / "state", optimizer.state());
+  testing::save_tensors(folder / "state", optimizer.state());
   AdamW resumed(other, options());
   resumed.load_state(Safetensors::open(folder / "state"));
   for (size_t i = 0; i < 2; ++i) {

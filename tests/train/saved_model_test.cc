@@ -6,6 +6,7 @@
 #include "mega/baselines/factory.h"
 #include "mega/infer/quantize.h"
 #include "mega/text/tokens.h"
+#include "tests/save_tensors.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {
@@ -197,7 +198,7 @@ TEST(SavedModel, FilesThatAreNoModels) {
   EXPECT_PRED2(contains, error_of([&] { load_model(folder.path()); }), folder.path().string());
 
   // Weights alone, as other software writes them; and a model that was never trained.
-  ops::save_tensors(folder / "bare.safetensors", parts.weights);
+  testing::save_tensors(folder / "bare.safetensors", parts.weights);
   EXPECT_PRED2(contains, error_of([&] { load_model(folder / "bare.safetensors"); }), "not a model of mega");
   write_model_file(folder / "untrained.safetensors", parts.options, ops::TensorViews(parts.weights).views());
   EXPECT_PRED2(contains, error_of([&] { load_model(folder / "untrained.safetensors"); }), "not trained");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/base/helpers.h"
+#include "tests/save_tensors.h"
 
 namespace mega::train {
 namespace {
@@ -68,10 +69,10 @@ TEST(WeightAverage, StateGoesThroughAFile) {
   WeightAverage average(model, 0.9), other(model, 0.9);
   model.set(10);
   average.add(1);
-  ops::save_tensors(folder / "state", average.state());
+  testing::save_tensors(folder / "state", average.state());
   other.load_state(Safetensors::open(folder / "state"));
   EXPECT_EQ(first(other.weights()), first(average.weights()));
-  ops::save_tensors(folder / "empty", {});
+  testing::save_tensors(folder / "empty", {});
   EXPECT_PRED2(testing::contains,
                testing::error_of([&] { other.load_state(Safetensors::open(folder / "empty")); }),
                "average.weight");

@@ -28,7 +28,6 @@ class Classifier {
   Classifier(ModelFile file, const std::string& where);
 
   const EncoderClassifierOptions& options() const { return options_; }
-  const ModelOptions& model_options() const { return file_.options; }
   const Signature& signature() const { return signature_; }
   int64_t documents() const { return documents_; }  // 1, or 2 of a matcher
 
