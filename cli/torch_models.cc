@@ -15,7 +15,7 @@ class TorchLanguageModel : public AnyLanguageModel {
  public:
   explicit TorchLanguageModel(train::SavedLanguageModel saved) : saved_(std::move(saved)) {}
 
-  // Reads as when it is evaluated.
+  // Reads text the same way as in evaluation.
   std::unique_ptr<infer::Predictor> make() const override {
     return std::make_unique<models::TokenPredictor>(saved_.model, saved_.options.kind().reading());
   }
@@ -54,13 +54,13 @@ class TorchClassifier : public AnyClassifier {
 }  // namespace
 
 std::unique_ptr<AnyLanguageModel> TorchModels::open_language_model(const std::filesystem::path& path,
-                                                                  int threads) const {
+                                                                   int threads) const {
   ops::set_threads(threads);
   return std::make_unique<TorchLanguageModel>(train::load_language_model(path));
 }
 
 std::unique_ptr<AnyClassifier> TorchModels::open_classifier(const std::filesystem::path& path,
-                                                           int threads) const {
+                                                            int threads) const {
   ops::set_threads(threads);
   return std::make_unique<TorchClassifier>(train::load_model(path));
 }
