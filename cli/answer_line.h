@@ -1,4 +1,4 @@
-// What a classifier said, as part of a line for people or for programs.
+// Formats a classifier's prediction as part of an output line, as plain text or JSON.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace mega::cli {
 
-// The likeliest classes with their probabilities, or the predicted numbers.
+// The most likely classes with their probabilities, or the predicted numbers.
 class AnswerLine {
  public:
-  // `top`: how many classes are shown.
+  // `top`: number of classes shown.
   AnswerLine(const Signature& signature, int64_t top) : signature_(signature), top_(top) {}
 
   // "\tcat 93.1 %\tdog 4.0 %", or "\t1.5\t20".
@@ -28,7 +28,7 @@ class AnswerLine {
   int64_t top_;
 };
 
-// A line of JSON, whatever bytes names are made of.
+// One line of JSON; invalid UTF-8 in names is replaced.
 std::string json_line(const nlohmann::ordered_json& json);
 
 }  // namespace mega::cli

@@ -58,7 +58,7 @@ class EngineClassifier : public AnyClassifier {
 
 const OtherModels& others_for(const OpenRequest& request) {
   require(request.others != nullptr, request.model,
-          " is a baseline, which only the program `mega` runs, by libtorch");
+          " is a baseline: only the program `mega` can run it (it needs libtorch)");
   return *request.others;
 }
 
@@ -69,11 +69,11 @@ std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request
   const std::filesystem::path path = model_path(request.model);
   ModelFile file = ModelFile::open(path);
   require(sequence_options(file.options) == nullptr, request.model,
-          " is no language model but a classifier: `predict` answers with it");
+          " is a classifier, not a language model: use `predict`");
   if (!file.options.kind().runs_in_engine()) {
-    require(
-        session.cache == infer::CacheType::f32 && session.state.empty(), request.model,
-        " is a model of kind " + file.options.kind_name() + ": states and their types are of Mega models");
+    require(session.cache == infer::CacheType::f32 && session.state.empty(), request.model,
+            " is a model of kind " + file.options.kind_name() +
+                ": --load-state and --cache are for Mega models only");
     return others_for(request).open_language_model(path, request.threads);
   }
   return std::make_unique<EngineLanguageModel>(
@@ -85,11 +85,11 @@ std::unique_ptr<AnyClassifier> open_classifier(const OpenRequest& request) {
   const std::filesystem::path path = model_path(request.model);
   ModelFile file = ModelFile::open(path);
   require(token_options(file.options) == nullptr, request.model,
-          " is a language model: `generate` writes with it, and `score` says how likely a text is to it");
+          " is a language model, not a classifier: use `generate` or `score`");
   if (!file.options.kind().runs_in_engine())
     return others_for(request).open_classifier(path, request.threads);
   require(has_signature(file.tensors), path.string(),
-          " does not say how its input is encoded: it was not written by `mega train`");
+          " has no description of its input encoding: it was not written by `mega train`");
   return std::make_unique<EngineClassifier>(
       std::make_shared<const infer::Classifier>(std::move(file), path.string()), request.threads);
 }

@@ -1,5 +1,5 @@
-// A trained model as the commands use it, whoever does its arithmetic: the engine runs all Mega models; the
-// Transformers that the paper compares with need libtorch, which the program `mega` has.
+// A trained model behind one interface, independent of the backend: the engine runs all Mega models; the
+// Transformer baselines of the paper need libtorch, which only the program `mega` links.
 #pragma once
 
 #include <filesystem>
@@ -30,12 +30,12 @@ class AnyClassifier {
   virtual ~AnyClassifier() = default;
 
   virtual const Signature& signature() const = 0;
-  virtual int documents() const = 0;  // 1, or 2 where pairs are compared
-  // As infer::answer, one for each.
+  virtual int documents() const = 0;  // 1, or 2 for models that compare pairs
+  // infer::answer of each record.
   virtual std::vector<std::vector<float>> answers(std::vector<data::Record> records) = 0;
 };
 
-// Opens models that the engine does not run.
+// Opens models that the engine cannot run.
 class OtherModels {
  public:
   virtual ~OtherModels() = default;
@@ -45,15 +45,16 @@ class OtherModels {
                                                          int threads) const = 0;
 };
 
-// Threads of 0: all cores. `model` is a file or a run directory. Where it is of the other kind, the Error
-// names the commands that it is for; where nobody can run it, the program that can.
+// threads = 0: all cores. `model` is a file or a run directory. If the model is of the wrong kind, the Error
+// names the commands that accept it; if this program cannot run it, the program that can.
 struct OpenRequest {
   std::string model;
   int threads = 0;
   const OtherModels* others = nullptr;
 };
 
-// Only of Mega models: how an open chunk is kept, and the state file of a text to go on with; "": none.
+// For Mega models only: the cache type of the open chunk, and the session state file to resume from; "":
+// none.
 struct SessionRequest {
   infer::CacheType cache = infer::CacheType::f32;
   std::string state;

@@ -66,32 +66,37 @@ void add_bench(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
   auto& s = command->settings;
   CLI::App* sub =
-      app.add_subcommand("bench", "speed and memory, fused and reference form and sgemm side by side");
+      app.add_subcommand("bench", "measure speed and memory of fused and reference forms, next to sgemm");
   sub->add_option(
          "table", s.table,
-         "what to measure: ema, attention, layer (one block, forward), step (training), train (the whole "
-         "loop), lm (scoring text), decode (the engine, token by token) or stream (a very long text)")
+         "what to measure: ema, attention, layer (one block, forward), step (training step), train (the "
+         "whole training loop), lm (scoring text), decode (engine, token by token) or stream (a very long "
+         "text)")
       ->required()
       ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm", "decode", "stream"}));
-  sub->add_option("--preset", s.preset, "preset or .toml file that gives the widths (default: the table's)");
+  sub->add_option("--preset", s.preset,
+                  "preset or .toml file with the model sizes (default: depends on the table)");
   sub->add_option("--length", s.lengths,
-                  "sequence lengths, separated by commas; of decode, a far position, of stream, its tokens "
-                  "(default: the table's)")
+                  "comma-separated sequence lengths; for decode, the far position; for stream, the number "
+                  "of tokens (default: depends on the table)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
-  sub->add_option("--batch", s.batch, "sequences at once (default: the table's)")->check(CLI::PositiveNumber);
-  sub->add_option("--chunk", s.chunk, "attention chunk, -1 for full (default: 128)");
-  sub->add_option("--threads", s.threads, "threads (default: all cores)")->check(CLI::NonNegativeNumber);
-  sub->add_option("--repeats", s.repeats, "rounds, of which the median counts")
+  sub->add_option("--batch", s.batch, "batch size in sequences (default: depends on the table)")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--chunk", s.chunk, "attention chunk size in tokens, -1 for full attention (default: 128)");
+  sub->add_option("--threads", s.threads, "number of threads (default: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--repeats", s.repeats, "number of repetitions; the median is reported")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
-  sub->add_option("--forms", s.forms, "fused, reference or both")
+  sub->add_option("--forms", s.forms, "comma-separated forms to measure: fused, reference or both")
       ->delimiter(',')
       ->capture_default_str()
       ->check(CLI::IsMember({"fused", "reference"}));
   sub->add_option("--json", command->json,
-                  "also write the rows to this file as JSON; - for standard output only");
-  sub->add_option("--memory-of", command->memory_of)->group("");  // for child processes
+                  "also write the rows to this file as JSON; - prints JSON to standard output instead of the "
+                  "table");
+  sub->add_option("--memory-of", command->memory_of)->group("");  // internal: run in child processes
   sub->callback([command] { command->run(); });
 }
 

@@ -27,7 +27,7 @@ struct MakeListOps {
   int64_t train = 96000, valid = 2000, test = 2000, seed = 1;
 
   void run() const {
-    Progress progress("making ListOps", train + valid + test, "expressions");
+    Progress progress("generating ListOps", train + valid + test, "expressions");
     data::write_listops(out, options, train, valid, test, static_cast<uint64_t>(seed),
                         [&](int64_t done) { progress.update(done); });
   }
@@ -38,7 +38,7 @@ struct MakePathfinder {
   int64_t size = 32, contour_length = 14, count = 200000, seed = 1;
 
   void run() const {
-    Progress progress("making Pathfinder", count, "pictures");
+    Progress progress("generating Pathfinder", count, "images");
     data::write_pathfinder(
         out, data::pathfinder_options(size, contour_length), count, static_cast<uint64_t>(seed),
         [&](int64_t done) { progress.update(done); }, static_cast<int>(std::thread::hardware_concurrency()));
@@ -65,7 +65,7 @@ void print_problems(const data::Dataset& dataset) {
   if (more > 0) std::printf("  ... and %s more\n", with_thousands(more).c_str());
 }
 
-// Of a running text for a language model.
+// For language models: statistics of the token stream.
 void CheckCommand::check_corpus(const Recipe& loaded) const {
   const data::Corpus corpus = data::load_corpus(loaded.data, train::language_input(loaded), nullptr);
   Table table({"split", "tokens", "unknown", "lines", "longest line", "characters", "bytes"});
@@ -92,7 +92,7 @@ void CheckCommand::check_corpus(const Recipe& loaded) const {
 void CheckCommand::run() const {
   Recipe loaded = load_recipe(recipe);
   loaded.data.path = path;
-  loaded.data.skip_broken = true;  // all that is wrong, not the first
+  loaded.data.skip_broken = true;  // report every problem, not just the first
   for (const std::string& assignment : changes) change(loaded, assignment);
   if (token_options(loaded.model) != nullptr) {
     check_corpus(loaded);
@@ -143,10 +143,10 @@ void CheckCommand::run() const {
                    with_thousands(parts[1].per_class[c]), with_thousands(parts[2].per_class[c])});
     std::printf("\n%s", classes.plain().c_str());
   } else {
-    std::printf("\n%lld number(s) to predict\n", static_cast<long long>(dataset.outputs));
+    std::printf("\n%lld regression target(s)\n", static_cast<long long>(dataset.outputs));
   }
   if (leaked > 0)
-    std::printf("\nwarning: %s valid or test examples stand in the training part too\n",
+    std::printf("\nwarning: %s valid or test examples are also in the training split\n",
                 with_thousands(leaked).c_str());
   print_problems(dataset);
 }
@@ -154,59 +154,62 @@ void CheckCommand::run() const {
 }  // namespace
 
 void add_data(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("data", "make data sets that need no download, and check your own");
+  CLI::App* sub = app.add_subcommand("data", "generate synthetic data sets, check your own data");
   sub->require_subcommand(1);
-  CLI::App* make = sub->add_subcommand("make", "make a synthetic data set");
+  CLI::App* make = sub->add_subcommand("make", "generate a synthetic data set");
   make->require_subcommand(1);
 
   auto listops = std::make_shared<MakeListOps>();
   CLI::App* one =
-      make->add_subcommand("listops", "Long Range Arena's ListOps, with its published parameters");
-  one->add_option("--out", listops->out, "folder to write")->required();
-  one->add_option("--train", listops->train, "training expressions")
+      make->add_subcommand("listops", "ListOps of the Long Range Arena, with its published parameters");
+  one->add_option("--out", listops->out, "output folder")->required();
+  one->add_option("--train", listops->train, "number of training expressions")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  one->add_option("--valid", listops->valid, "validation expressions")
+  one->add_option("--valid", listops->valid, "number of validation expressions")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  one->add_option("--test", listops->test, "test expressions")
+  one->add_option("--test", listops->test, "number of test expressions")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  one->add_option("--depth", listops->options.depth, "levels of an expression")->capture_default_str();
-  one->add_option("--arguments", listops->options.arguments, "most arguments of an operator")
+  one->add_option("--depth", listops->options.depth, "max nesting depth of an expression")
       ->capture_default_str();
-  one->add_option("--min-length", listops->options.min_length, "longer than so many tokens")
+  one->add_option("--arguments", listops->options.arguments, "max arguments of an operator")
       ->capture_default_str();
-  one->add_option("--max-length", listops->options.max_length, "shorter than so many tokens")
+  one->add_option("--min-length", listops->options.min_length, "every expression has more tokens than this")
       ->capture_default_str();
-  one->add_option("--seed", listops->seed, "another number makes other expressions")
+  one->add_option("--max-length", listops->options.max_length, "every expression has fewer tokens than this")
+      ->capture_default_str();
+  one->add_option("--seed", listops->seed, "random seed")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   one->callback([listops] { listops->run(); });
 
   auto pathfinder = std::make_shared<MakePathfinder>();
-  CLI::App* two = make->add_subcommand("pathfinder", "Long Range Arena's Pathfinder (32) and Path-X (128)");
-  two->add_option("--out", pathfinder->out, "folder to write")->required();
-  two->add_option("--size", pathfinder->size, "height and width of a picture")
+  CLI::App* two =
+      make->add_subcommand("pathfinder", "Pathfinder (32) and Path-X (128) of the Long Range Arena");
+  two->add_option("--out", pathfinder->out, "output folder")->required();
+  two->add_option("--size", pathfinder->size, "image height and width in pixels")
       ->capture_default_str()
       ->check(CLI::IsMember({32, 64, 128, 256}));
-  two->add_option("--contour-length", pathfinder->contour_length, "dashes of a contour; 6 and 9 are easier")
+  two->add_option("--contour-length", pathfinder->contour_length, "dashes per contour; 6 and 9 are easier")
       ->capture_default_str();
-  two->add_option("--count", pathfinder->count, "pictures")
+  two->add_option("--count", pathfinder->count, "number of images")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  two->add_option("--seed", pathfinder->seed, "another number makes other pictures")
+  two->add_option("--seed", pathfinder->seed, "random seed")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   two->callback([pathfinder] { pathfinder->run(); });
 
   auto check = std::make_shared<CheckCommand>();
   CLI::App* look = sub->add_subcommand(
-      "check", "what is there: splits, classes, lengths or tokens, and what is wrong with which line");
-  look->add_option("recipe", check->recipe, "preset or .toml file that would be trained on it")->required();
-  look->add_option("path", check->path, "file or folder")->required();
-  look->add_option("--set", check->changes, "key=value of a data or input option")->allow_extra_args(false);
-  look->add_flag("--json", check->json, "for programs");
+      "check", "show splits, classes, lengths and token counts, and list broken examples by line");
+  look->add_option("recipe", check->recipe, "preset or .toml file to check the data for")->required();
+  look->add_option("path", check->path, "data file or folder")->required();
+  look->add_option("--set", check->changes, "set a data or input option, key=value; may be repeated")
+      ->allow_extra_args(false);
+  look->add_flag("--json", check->json, "print JSON");
   look->callback([check] { check->run(); });
 }
 

@@ -16,7 +16,7 @@
 namespace mega::cli {
 namespace {
 
-// A line of standard input without its end; none: the input has ended.
+// The next line of standard input without its newline; nullopt at end of file.
 std::optional<std::string> read_line() {
   const bool terminal = isatty(STDIN_FILENO) != 0;
   char* buffer = nullptr;
@@ -28,7 +28,7 @@ std::optional<std::string> read_line() {
     length = ::getline(&buffer, &size, stdin);
     if (length >= 0 || errno != EINTR || !InterruptGuard::interrupted()) break;
     std::clearerr(stdin);
-    std::fputs("\n(Ctrl-D ends)\n", stderr);
+    std::fputs("\n(Ctrl-D to exit)\n", stderr);
   }
   std::optional<std::string> line;
   if (length >= 0) line.emplace(buffer, static_cast<size_t>(length));
@@ -48,7 +48,7 @@ infer::GenerateResult Dialogue::answer(std::string_view text, Screen* screen) {
         if (screen != nullptr) screen->write(piece);
         return !InterruptGuard::interrupted();
       });
-  ++options_.sampler.seed;  // another answer draws anew
+  ++options_.sampler.seed;  // the next answer uses new random numbers
   for (const auto* read : {&tokens, &result.tokens})
     if (!read->empty()) begins_line_ = read->back() == kEnd;
   prompt_tokens_ = tokens.size();

@@ -1,4 +1,4 @@
-// A text that user and model write in turns.
+// Interactive generation: the user and the model take turns extending one text.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ class Dialogue {
         options_(options),
         begins_line_(predictor.position() == 0) {}
 
-  // Goes on after the text, which follows what was written before; on the screen, if there is one.
+  // Appends `text` to everything read so far and generates a continuation; prints it if `screen` is not null.
   infer::GenerateResult answer(std::string_view text, Screen* screen);
 
   size_t prompt_tokens() const { return prompt_tokens_; }  // of the last answer
   void print_speed(const infer::GenerateResult& result) const;
 
-  // Answers the prompt, if there is one, and then each line of standard input, until it ends. A line begins a
-  // line of the text, in which the model goes on; an empty one lets it go on where it is. Ctrl-C ends an
-  // answer, or drops what was typed.
+  // Answers the prompt, if not empty, then each line of standard input until end of file. Input starts on a
+  // new line of the text and the model continues that line; an empty line continues the current one. Ctrl-C
+  // stops an answer, or discards what was typed.
   void talk(Screen& screen, const std::string& prompt);
 
  private:

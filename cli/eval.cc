@@ -62,8 +62,8 @@ void EvalCommand::run() {
     return;
   }
   require(examples == 0,
-          "--examples is for classifiers; of a text, --set data.evaluation_limit=N reads so "
-          "many tokens");
+          "--examples is for classifiers; for language models, --set data.evaluation_limit=N limits the "
+          "number of tokens");
   evaluate_language_model(
       {model, path, parse_split(split), changes, reading, train::parse_device(device), json});
 }
@@ -80,7 +80,7 @@ void EvalCommand::run_classifier() {
 
   const data::Dataset dataset = load_dataset(train::dataset_request(recipe, saved.signature.classes));
   const data::Part& part = dataset.part(parse_split(split));
-  require(part.size() > 0, recipe.data.path, ": no ", split, " examples; --split names another part");
+  require(part.size() > 0, recipe.data.path, ": no ", split, " examples; choose another split with --split");
   const int documents = static_cast<int>(recipe.model.kind().document_count());
   const data::Encoder encoder(saved.signature, cls_token(*sequence_options(recipe.model)));
   train::EvaluationOptions options;
@@ -122,47 +122,48 @@ void EvalCommand::run_classifier() {
       human_seconds(evaluation.seconds).c_str(), count / evaluation.seconds,
       with_thousands(static_cast<int64_t>(static_cast<double>(evaluation.positions) / evaluation.seconds))
           .c_str());
-  if (dataset.problems > 0) std::printf("%s examples left out\n", with_thousands(dataset.problems).c_str());
+  if (dataset.problems > 0) std::printf("%s examples skipped\n", with_thousands(dataset.problems).c_str());
 }
 
 }  // namespace
 
 void add_eval(CLI::App& app) {
   auto command = std::make_shared<EvalCommand>();
-  CLI::App* sub = app.add_subcommand("eval", "how good a trained model is, with uncertainty");
+  CLI::App* sub = app.add_subcommand("eval", "evaluate a trained model; metrics with uncertainty");
   sub->add_option("model", command->model, "model file or run directory")->required();
   sub->add_option("--data", command->path,
-                  "labelled examples, or a text (default: what it was trained on); other data is tested on "
-                  "as a whole, unless its "
-                  "names say otherwise");
-  sub->add_option("--split", command->split, "which part: train, valid or test")->capture_default_str();
-  sub->add_option("--set", command->changes, "key=value of a data option, e.g. data.skip_broken=true")
+                  "labelled examples or a text file (default: the training data's path); other data is used "
+                  "as a whole, unless its file names define splits");
+  sub->add_option("--split", command->split, "split to evaluate: train, valid or test")
+      ->capture_default_str();
+  sub->add_option("--set", command->changes,
+                  "set a data option, key=value, e.g. data.skip_broken=true; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--examples", command->examples, "only so many (default: all)")
+  sub->add_option("--examples", command->examples, "max number of examples (default: all)")
       ->check(CLI::NonNegativeNumber);
   LanguageReading& reading = command->reading;
   sub->add_option("--chunk", reading.chunk,
-                  "language models: attend in chunks of so many tokens (default: as in training)")
+                  "language models: attention chunk size in tokens (default: as in training)")
       ->check(CLI::PositiveNumber);
   CLI::Option* context =
       sub->add_option("--context", reading.context,
-                      "language models: cut the text into segments of so many tokens, each "
-                      "read from its beginning; the window of a Transformer")
+                      "language models: segment length in tokens, each segment read from an empty state; "
+                      "for a Transformer, the window length")
           ->check(CLI::PositiveNumber);
-  sub->add_option("--segments", reading.segments, "language models: into so many segments (default: 10)")
+  sub->add_option("--segments", reading.segments, "language models: number of segments (default: 10)")
       ->check(CLI::PositiveNumber)
       ->excludes(context);
   sub->add_option("--sweep", reading.sweeps,
-                  "language models: chunk=512,1024,2048 or context=2500,5000: a table and a chart; may be "
-                  "given several times")
+                  "language models: evaluate at each value, e.g. chunk=512,1024,2048 or context=2500,5000; "
+                  "prints a table and writes a chart; may be repeated")
       ->allow_extra_args(false);
   sub->add_option("--out", reading.out,
-                  "folder for the charts (default: the run directory, or else this one)");
-  sub->add_option("--threads", command->threads, "threads (default: all cores)")
+                  "folder for the charts (default: the run directory, or else the current directory)");
+  sub->add_option("--threads", command->threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--device", command->device, "cpu, or cuda where libtorch has it (untested)")
+  sub->add_option("--device", command->device, "cpu, or cuda if libtorch supports it (untested)")
       ->capture_default_str();
-  sub->add_flag("--json", command->json, "for programs");
+  sub->add_flag("--json", command->json, "print JSON");
   sub->callback([command] { command->run(); });
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A setting and the values that it takes one after the other.
+// A setting and the values to evaluate it at.
 struct Sweep {
   std::string setting;  // "chunk" or "context"
   std::vector<int64_t> values;
@@ -80,20 +80,20 @@ class Evaluator {
         saved_(train::load_language_model(model_path(request.model), request.reading.chunk)) {
     saved_.model->to(request.device);
     require(!saved_.options.kind().reading().has_window() || request.reading.segments == 0,
-            "--segments: this model reads with a sliding window; --context N sets its length");
+            "--segments: this model reads with a sliding window; set its length with --context N");
     Recipe recipe;
     recipe.data = evaluation_data(saved_.signature.data, request.path);
     for (const std::string& assignment : request.changes) {
       require(assignment.starts_with("data."), "--set ", assignment,
-              ": of a language model that is evaluated, only data options can be changed; --chunk and "
-              "--context say how it reads");
+              ": eval of a language model accepts data options only; use --chunk and --context to change how "
+              "it reads");
       change(recipe, assignment);
     }
     const auto& input = std::get<LanguageInput>(saved_.signature.input.input);
     units_ = input.units;
     text_ = data::load_corpus(recipe.data, input, saved_.tokenizer).part(request.split);
     require(!text_.empty(), recipe.data.path, ": no ", data::split_name(request.split),
-            " text; --split names another part");
+            " text; choose another split with --split");
   }
 
   const data::TokenView& text() const { return text_; }
@@ -133,7 +133,7 @@ std::filesystem::path chart_folder(const LanguageEvaluation& request) {
   return train::holds_a_run(run) ? run : std::filesystem::path(".");
 }
 
-// One figure at each value of the setting, as a table and as a chart.
+// One metric at each value of the setting, as a table and as a chart.
 class SweepReport {
  public:
   explicit SweepReport(std::string setting) : setting_(std::move(setting)) {}
@@ -157,7 +157,7 @@ class SweepReport {
   const Json& json() const { return json_; }
 
   std::filesystem::path write_chart(const std::filesystem::path& folder) const {
-    const std::string label = setting_ == "chunk" ? "tokens in a chunk" : "tokens of context";
+    const std::string label = setting_ == "chunk" ? "chunk size (tokens)" : "context (tokens)";
     const LineChart chart{name_ + " by " + setting_, label, name_, {curve_}, false, true};
     std::filesystem::create_directories(folder);
     const std::filesystem::path path = folder / ("sweep-" + setting_ + ".svg");
@@ -185,7 +185,7 @@ void print_json(const Json& report) {
 
 void warn_of_unknown(const data::TokenView& text) {
   if (text.counts.unknown == 0) return;
-  std::printf("%.2f %% of the tokens are unknown to the model (%s): each counts as <unk>\n",
+  std::printf("%.2f %% of the tokens are unknown to the model (%s); each is scored as <unk>\n",
               100.0 * static_cast<double>(text.counts.unknown) / static_cast<double>(text.size()),
               with_thousands(text.counts.unknown).c_str());
 }
@@ -224,7 +224,7 @@ void evaluate_sweeps(const LanguageEvaluation& request, const std::vector<Sweep>
 }  // namespace
 
 void evaluate_language_model(const LanguageEvaluation& request) {
-  std::vector<Sweep> sweeps;  // mistakes in them show before the data is read
+  std::vector<Sweep> sweeps;  // parsed first: errors are reported before the data is read
   for (const std::string& text : request.reading.sweeps) sweeps.push_back(parse_sweep(text));
   Evaluator evaluator(request);
   if (sweeps.empty())

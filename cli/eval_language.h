@@ -1,4 +1,4 @@
-// `mega eval` of a language model.
+// `mega eval` for language models.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace mega::cli {
 
-// How the text is read: train::TextReading.
+// How the text is read; see train::TextReading.
 struct LanguageReading {
-  int64_t chunk = 0;                // 0: that of training
-  int64_t context = 0;              // 0: what the segments or the model's window give
-  int64_t segments = 0;             // 0: as train::TextReading has it
+  int64_t chunk = 0;                // 0: as in training
+  int64_t context = 0;              // 0: given by the segments or the model's window
+  int64_t segments = 0;             // 0: default of train::TextReading
   std::vector<std::string> sweeps;  // "chunk=512,1024"
-  std::string out;  // folder of the charts; empty: the model's run directory, or else this one
+  std::string out;  // folder of the charts; empty: the model's run directory, or else the current directory
 
   bool is_default() const {
     return chunk == 0 && context == 0 && segments == 0 && sweeps.empty() && out.empty();
@@ -26,7 +26,7 @@ struct LanguageReading {
 struct LanguageEvaluation {
   std::string model, path;
   data::Split split = data::Split::test;
-  std::vector<std::string> changes;  // of data options
+  std::vector<std::string> changes;  // data options, key=value
   LanguageReading reading;
   torch::Device device = torch::kCPU;
   bool json = false;

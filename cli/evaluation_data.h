@@ -1,4 +1,4 @@
-// What `mega eval` evaluates a model on.
+// The data that `mega eval` evaluates a model on.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace mega::cli {
 
-// What it was trained on, or all of another `path`, of which it has seen nothing.
+// The data the model was trained on, with its splits; or, if `path` is other data, all of it as test data.
 DataOptions evaluation_data(const DataOptions& trained_on, const std::string& path);
 
 }  // namespace mega::cli

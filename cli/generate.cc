@@ -35,7 +35,7 @@ struct GenerateCommand {
   void write_many(const AnyLanguageModel& opened) const;
 };
 
-// Of a file, the newline at its end is the editor's or echo's, and not of the prompt.
+// A newline at the end of a prompt file was added by an editor or echo and is not part of the prompt.
 std::string GenerateCommand::read_prompt() const {
   if (prompt_file.empty()) return prompt;
   std::string text = read_stream(prompt_file, kMostPromptBytes);
@@ -46,13 +46,13 @@ std::string GenerateCommand::read_prompt() const {
 void GenerateCommand::write_one(const AnyLanguageModel& opened, const std::string& beginning) const {
   const std::unique_ptr<infer::Predictor> predictor = opened.make();
   const auto* kept = dynamic_cast<const infer::Session*>(predictor.get());
-  require(save_state.empty() || kept != nullptr, "--save-state: only texts of Mega models can be saved");
+  require(save_state.empty() || kept != nullptr, "--save-state: only Mega models have a state to save");
   Dialogue dialogue(*predictor, opened.tokenizer(), options);
   Screen screen;
   if (echo && !json) screen.write(beginning);
   if (interactive) {
     dialogue.talk(screen, beginning);
-    InterruptGuard::forget();  // it ended an answer, not the program
+    InterruptGuard::forget();  // Ctrl-C stopped an answer, not the program
   } else {
     const infer::GenerateResult result = dialogue.answer(beginning, json ? nullptr : &screen);
     if (json) {
@@ -96,13 +96,13 @@ void GenerateCommand::write_many(const AnyLanguageModel& opened) const {
 
 void GenerateCommand::run() {
   const std::unique_ptr<AnyLanguageModel> opened = open_language_model(model, session);
-  const std::string beginning = read_prompt();  // which Ctrl-C ends as it ends any program
+  const std::string beginning = read_prompt();  // before the guard: Ctrl-C ends the program here
   const InterruptGuard guard;
   if (prompts_file.empty())
     write_one(*opened, beginning);
   else
     write_many(*opened);
-  constexpr int kInterrupted = 130;  // as a shell says it of SIGINT
+  constexpr int kInterrupted = 130;  // a shell's exit status for SIGINT
   if (InterruptGuard::interrupted()) throw CLI::RuntimeError(kInterrupted);
 }
 
@@ -111,54 +111,56 @@ void GenerateCommand::run() {
 void add_generate(CLI::App& app, const OtherModels* others) {
   auto command = std::make_shared<GenerateCommand>();
   command->model.others = others;
-  CLI::App* sub = app.add_subcommand("generate", "write text with a language model");
+  CLI::App* sub = app.add_subcommand("generate", "generate text with a language model");
   sub->add_option("model", command->model.model, "model file or run directory")->required();
   CLI::Option* prompt =
-      sub->add_option("--prompt", command->prompt, "text to go on from (default: the beginning of a text)");
+      sub->add_option("--prompt", command->prompt, "text to continue (default: start of a text)");
   CLI::Option* prompt_file =
       sub->add_option("prompt_file,--prompt-file", command->prompt_file,
-                      "file with the prompt, - is standard input; a newline at its end does not count")
+                      "file with the prompt, - for standard input; a final newline is ignored")
           ->excludes(prompt);
   CLI::Option* echo =
-      sub->add_flag("--echo", command->echo, "print the prompt too (default: only what the model writes)");
+      sub->add_flag("--echo", command->echo, "print the prompt too (default: only the generated text)");
   CLI::Option* interactive = sub->add_flag(
       "--interactive", command->interactive,
-      "go on after each line that is typed; an empty one: write more; Ctrl-C stops an answer, Ctrl-D ends");
+      "read lines from standard input and continue the text after each; an empty line generates more; "
+      "Ctrl-C stops an answer, Ctrl-D exits");
   CLI::Option* prompts =
       sub->add_option(
              "--prompts", command->prompts_file,
-             "file of many prompts, one a line; - is standard input. Written side by side, printed in "
-             "their order, number n (from 0) as --seed SEED+n writes it")
+             "file with one prompt per line, - for standard input; generated in batches, printed in input "
+             "order; prompt n (from 0) uses seed SEED+n")
           ->excludes(prompt)
           ->excludes(prompt_file)
           ->excludes(interactive)
           ->excludes(echo);
   sub->add_option("--batch", command->batch,
-                  "texts written side by side; 1 answers each prompt before the next is read")
+                  "number of prompts generated in parallel; 1 answers each prompt before reading the next")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024))
       ->needs(prompts);
   add_flags(*sub, option_nodes(command->options));
-  sub->add_option("--threads", command->model.threads, "threads (default: all cores)")
+  sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   CLI::Option* load = sub->add_option(
       "--load-state", command->session.state,
-      "go on with a text of this model that --save-state wrote; with --prompts, each after that text");
+      "resume from a state that --save-state wrote for this model; with --prompts, each prompt starts from "
+      "it");
   sub->add_option("--save-state", command->save_state,
-                  "keep what the model knows of the text in this file, to go on with later")
+                  "write the model's state after the text to this file, for --load-state")
       ->excludes(prompts);
   const auto set_cache = [command](const std::string& name) {
     command->session.cache = name == "bf16" ? infer::CacheType::bf16 : infer::CacheType::f32;
   };
   sub->add_option_function<std::string>(
          "--cache", set_cache,
-         "how keys and values of the open chunk are kept; bf16 halves them, which is faster late in a long "
-         "chunk, and keeps three digits")
+         "type of the cached keys and values of the open chunk; bf16 halves their size and is faster late in "
+         "a long chunk, at a precision of three digits")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->default_str("f32")
       ->excludes(load);
   sub->add_flag("--json", command->json,
-                "for programs: an object at the end, or one a line for each of --prompts")
+                "print JSON: one object at the end, or one line per prompt with --prompts")
       ->excludes(interactive);
   sub->callback([command] { command->run(); });
 }

@@ -35,7 +35,7 @@ nlohmann::ordered_json generation_report(const infer::GenerateResult& result, si
 void print_json(const nlohmann::ordered_json& report, int indent) {
   const std::string text = report.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
   std::printf("%s\n", text.c_str());
-  require(std::fflush(stdout) == 0, "standard output: cannot be written to");
+  require(std::fflush(stdout) == 0, "cannot write to standard output");
 }
 
 void warn_of_unknown(std::span<const int32_t> prompt) {

@@ -1,4 +1,4 @@
-// What is said about a text beside itself: JSON for programs, speed and warnings for people.
+// Output that accompanies generated text: JSON, speed and warnings.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace mega::cli {
 // "37.5 tokens/s".
 std::string token_rate(size_t tokens, double seconds);
 
-// `prompt`: null where it is not to be shown.
+// `prompt`: null to leave it out.
 nlohmann::ordered_json generation_report(const infer::GenerateResult& result, size_t prompt_tokens,
                                          const std::string* prompt);
 
-// As one line, or with `indent` blanks.
+// On one line, or indented by `indent` spaces.
 void print_json(const nlohmann::ordered_json& report, int indent = -1);
 
-// On standard error, where a prompt has tokens that the model does not know.
+// Warns on standard error if the prompt has tokens that are not in the model's vocabulary.
 void warn_of_unknown(std::span<const int32_t> prompt);
 
 }  // namespace mega::cli

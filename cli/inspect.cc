@@ -27,7 +27,7 @@ struct InspectCommand {
   void inspect(const Recipe& recipe, const ModelFile* file, int64_t tokens) const;
 };
 
-// What a training step costs.
+// Cost of a training step.
 struct StepCost {
   int64_t tokens, batch, documents;
   double activation_bytes, multiply_adds;
@@ -67,13 +67,13 @@ void InspectCommand::run() const {
   int64_t tokens = recipe.model.kind().max_length();
   for (const std::string& assignment : changes) {
     change(recipe, assignment);
-    // A baseline may not say: it is compared at the length of what it replaces.
+    // A baseline may have no length of its own: it is then compared at the length of the model it replaces.
     if (const int64_t known = recipe.model.kind().max_length(); known > 0) tokens = known;
   }
   if (length > 0) tokens = length;
   if (tokens == 0) tokens = kUsualLength;
   validate(recipe);
-  // A changed model is no longer that of the file.
+  // With changed options, the file no longer describes the model.
   inspect(recipe, file && changes.empty() ? &*file : nullptr, tokens);
 }
 
@@ -109,7 +109,7 @@ void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_
     cost->print();
   else
     std::printf(
-        "This version knows the options of such a model but cannot build it, so it counts no parameters.\n");
+        "This version has the options of this kind of model but cannot build it: no parameter count.\n");
 }
 
 }  // namespace
@@ -117,20 +117,19 @@ void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_
 void add_inspect(CLI::App& app) {
   auto command = std::make_shared<InspectCommand>();
   CLI::App* sub =
-      app.add_subcommand("inspect", "configuration, parameters by part and memory of a preset or model");
+      app.add_subcommand("inspect", "show configuration, parameters by part and memory of a preset or model");
   sub->footer("presets: " + join(preset_names(), ", "));
-  sub->add_option("model", command->name, "a preset, a .toml file, a model file or a run directory")
-      ->required();
+  sub->add_option("model", command->name, "preset, .toml file, model file or run directory")->required();
   sub->add_option(
       "--set", command->changes,
-      "change an option first, e.g. model.block.chunk=128 or model.kind=transformer; may be repeated");
+      "set an option, key=value, e.g. model.block.chunk=128 or model.kind=transformer; may be repeated");
   sub->add_option("--length", command->length,
-                  "sequence length for the memory estimate (default: what the model is made for)")
+                  "sequence length for the memory estimate (default: the model's max length)")
       ->check(CLI::PositiveNumber);
-  sub->add_option("--batch", command->batch, "sequences at once for the memory estimate")
+  sub->add_option("--batch", command->batch, "batch size in sequences for the memory estimate")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  sub->add_flag("--json", command->json, "for programs");
+  sub->add_flag("--json", command->json, "print JSON");
   sub->callback([command] { command->run(); });
 }
 

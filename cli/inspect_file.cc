@@ -28,10 +28,10 @@ struct InspectFileCommand {
 
 void add_inspect_file(CLI::App& app) {
   auto command = std::make_shared<InspectFileCommand>();
-  CLI::App* sub = app.add_subcommand(
-      "inspect", "configuration of a model, its parameters by part and how far back it looks");
+  CLI::App* sub =
+      app.add_subcommand("inspect", "show a model's configuration, parameters by part and EMA half-lives");
   sub->add_option("model", command->name, "model file or run directory")->required();
-  sub->add_flag("--json", command->json, "for programs");
+  sub->add_flag("--json", command->json, "print JSON");
   sub->callback([command] { command->run(); });
 }
 

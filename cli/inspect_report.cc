@@ -105,7 +105,7 @@ void print_half_lives(const Safetensors& file) {
     table.add({std::to_string(i), one_digit(quantiles.tenth), one_digit(quantiles.half),
                one_digit(quantiles.nine_tenths), one_digit(quantiles.longest)});
   }
-  std::printf("half lives of the moving averages, in positions:\n%s\n", table.plain().c_str());
+  std::printf("EMA half-lives, in positions:\n%s\n", table.plain().c_str());
 }
 
 }  // namespace mega::cli

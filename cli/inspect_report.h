@@ -1,4 +1,4 @@
-// What `inspect` says of a model, for people and for programs.
+// Output of `inspect`, as tables and as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,14 +9,14 @@
 
 namespace mega::cli {
 
-// Of a model file: options, parameters by part, how they are stored, and half lives of moving averages.
+// A model file's options, parameters by part, storage types, and half-lives of its EMAs.
 nlohmann::ordered_json file_report(const std::string& name, const ModelFile& file);
 
 // The same as tables on standard output.
 void print_options(const std::string& name, const ModelOptions& options);
 void print_parts(const ParameterCount& count);
 void print_stored_parts(const ModelFile& file);
-// How far back each layer looks, as quantiles; nothing where there are no moving averages.
+// Quantiles of the EMA half-lives of each layer; prints nothing if the model has no EMA.
 void print_half_lives(const Safetensors& file);
 
 }  // namespace mega::cli

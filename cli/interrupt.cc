@@ -10,7 +10,7 @@ namespace {
 volatile std::sig_atomic_t signals = 0;
 struct sigaction before;
 
-// What does not stop at the first does not at the second either: that one ends the program.
+// Whatever ignores the first signal would ignore the second, too: the second ends the program.
 void on_interrupt(int signal) {
   if (signals != 0) _exit(128 + signal);
   signals = 1;
@@ -21,7 +21,7 @@ void on_interrupt(int signal) {
 InterruptGuard::InterruptGuard() {
   forget();
   struct sigaction action = {};
-  action.sa_handler = on_interrupt;  // without SA_RESTART: a read ends
+  action.sa_handler = on_interrupt;  // no SA_RESTART: blocking reads return
   sigaction(SIGINT, &action, &before);
 }
 

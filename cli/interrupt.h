@@ -1,9 +1,9 @@
-// Ctrl-C as a wish to stop what is being done, not the program.
+// Ctrl-C as a request to stop the current operation instead of the program.
 #pragma once
 
 namespace mega::cli {
 
-// Catches SIGINT while it lives. Reading from a terminal ends with EINTR then.
+// Handles SIGINT during its lifetime. A blocking read then fails with EINTR.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -12,7 +12,7 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   static bool interrupted();
-  // Waits for the next one.
+  // Clears the flag, so that interrupted() reports the next one.
   static void forget();
 };
 

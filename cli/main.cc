@@ -1,4 +1,4 @@
-// The program `mega`. Subcommands live in files of their own; here are start and versions.
+// The program `mega`: startup and --version. Each subcommand has a file of its own.
 #include <cstdio>
 #include <string>
 
@@ -19,7 +19,7 @@ std::string describe() {
          std::to_string(mega::ops::available_cores());
 }
 
-// As it could be typed again.
+// Quoted so that it can be pasted into a shell.
 std::string command_line(int argc, char** argv) {
   std::string line = "mega";
   for (int i = 1; i < argc; ++i) {
@@ -33,14 +33,13 @@ std::string command_line(int argc, char** argv) {
   return line;
 }
 
-// Matrix products are most of the work of training: nobody should find out by patience that they run on the
-// reference BLAS.
+// Matrix products are most of the work of training: warn early if they run on the slow reference BLAS.
 void warn_of_slow_blas() {
   if (mega::ops::blas().optimised) return;
   std::fprintf(stderr,
                "warning: libtorch runs on the reference BLAS, up to 30 times slower than an optimised one.\n"
                "         Install one: apt-get install libopenblas0-openmp\n"
-               "         (or choose it: update-alternatives --config libblas.so.3-$(uname -m)-linux-gnu)\n");
+               "         (or select it: update-alternatives --config libblas.so.3-$(uname -m)-linux-gnu)\n");
 }
 
 }  // namespace
@@ -51,7 +50,7 @@ int main(int argc, char** argv) {
       "Mega: moving average equipped gated attention. Trains, evaluates and runs Mega models on CPUs."};
   app.name("mega");
   app.set_version_flag("--version", describe,
-                       "versions of mega, libtorch and BLAS, instruction set, threads");
+                       "print versions of mega, libtorch and BLAS, instruction set and threads");
   const mega::cli::TorchModels others;
   mega::cli::add_train(app, command_line(argc, argv));
   mega::cli::add_eval(app);

@@ -1,4 +1,4 @@
-// The program `mega-run`: uses trained models, without libtorch.
+// The program `mega-run`: runs trained models without libtorch.
 #include <string>
 
 #include "cli/commands.h"
@@ -18,9 +18,9 @@ std::string describe() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Runs models that `mega` has trained: writes, scores and classifies, without libtorch."};
+  CLI::App app{"Runs models trained by `mega`: generates and scores text, classifies, without libtorch."};
   app.name("mega-run");
-  app.set_version_flag("--version", describe, "version, instruction set, threads");
+  app.set_version_flag("--version", describe, "print version, instruction set and threads");
   constexpr const mega::cli::OtherModels* kNone = nullptr;
   mega::cli::add_generate(app, kNone);
   mega::cli::add_score(app, kNone);

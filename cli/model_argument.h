@@ -1,4 +1,4 @@
-// A model on the command line: its file, or the run directory that holds it.
+// A model argument on the command line: a model file, or a run directory that contains one.
 #pragma once
 
 #include <filesystem>

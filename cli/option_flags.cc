@@ -31,8 +31,7 @@ struct FlagAdder {
       list.resize(list.size() + 1);
       internal::read_option(list.element(list.size() - 1), text, "");
     };
-    command
-        .add_option_function<std::string>(flag_of(node), append, node.help + "; may be given several times")
+    command.add_option_function<std::string>(flag_of(node), append, node.help + "; may be repeated")
         ->trigger_on_parse()
         ->allow_extra_args(false);
   }

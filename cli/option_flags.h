@@ -1,5 +1,5 @@
-// Flags of the command line from a declaration of options (mega/base/options.h): "top_k" becomes --top-k,
-// with its help, default and range.
+// Command line flags from a declaration of options (mega/base/options.h): "top_k" becomes --top-k, with its
+// help, default and range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,8 +9,8 @@
 
 namespace mega::cli {
 
-// The nodes point into options that live until the command has run. Those of a group stand beside all others;
-// a list is a flag that may be given several times.
+// The nodes point into options that must outlive the command. Groups are flattened; a list becomes a flag
+// that may be repeated.
 void add_flags(CLI::App& command, const std::vector<OptionNode>& nodes);
 
 }  // namespace mega::cli

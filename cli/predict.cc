@@ -31,13 +31,13 @@ struct PredictCommand {
   void print(const std::string& input, std::span<const float> answer, const Signature& signature) const;
 };
 
-// The two texts of a pair stand on one line, with a tab between them.
+// The two texts of a pair are on one line, separated by a tab.
 data::Record text_record(std::string text, const std::string& where, int documents) {
   data::Record record;
   record.where = where;
   if (documents == 2) {
     const size_t tab = text.find('\t');
-    require(tab != std::string::npos, where, ": expected two texts with a tab between them");
+    require(tab != std::string::npos, where, ": expected two texts separated by a tab");
     record.second = text.substr(tab + 1);
     text.resize(tab);
   }
@@ -98,14 +98,14 @@ void PredictCommand::run() {
   const std::unique_ptr<AnyClassifier> classifier = open_classifier(model);
   if (files.empty() && texts.empty()) files.push_back("-");
 
-  constexpr size_t kTogether = 64;  // inputs answered at a time: a pipe sees its first answers early
+  constexpr size_t kTogether = 64;  // inputs per batch, small so that a pipe gets its first answers early
   std::vector<data::Record> records;
   const auto answer = [&] {
     std::vector<std::string> inputs;
     for (const data::Record& record : records) inputs.push_back(record.where);
     const std::vector<std::vector<float>> answers = classifier->answers(std::exchange(records, {}));
     for (size_t i = 0; i < inputs.size(); ++i) print(inputs[i], answers[i], classifier->signature());
-    require(std::fflush(stdout) == 0, "standard output: cannot be written to");
+    require(std::fflush(stdout) == 0, "cannot write to standard output");
   };
   add_inputs(*classifier, [&](data::Record record) {
     records.push_back(std::move(record));
@@ -120,27 +120,29 @@ void add_predict(CLI::App& app, const OtherModels* others) {
   auto command = std::make_shared<PredictCommand>();
   command->model.others = others;
   CLI::App* sub =
-      app.add_subcommand("predict", "classes and their probabilities for texts, sounds, images, series");
+      app.add_subcommand("predict", "predict class probabilities for texts, sounds, images and series");
   sub->add_option("model", command->model.model, "model file or run directory")->required();
-  sub->add_option("files", command->files, "files, each one input; - reads standard input, a text a line");
-  sub->add_option("--text", command->texts, "a text on the command line; may be given several times")
-      ->allow_extra_args(false);
-  sub->add_flag("--lines", command->lines, "each line of a text file is an input");
-  sub->add_option("--top", command->top, "classes shown of each")
+  sub->add_option("files", command->files,
+                  "files, one input each; - reads standard input, one text per line");
+  sub->add_option("--text", command->texts, "text to classify; may be repeated")->allow_extra_args(false);
+  sub->add_flag("--lines", command->lines, "treat each line of a text file as an input");
+  sub->add_option("--top", command->top, "number of classes shown per input")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  sub->add_option("--threads", command->model.threads, "threads (default: all cores)")
+  sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_flag("--json", command->json, "one JSON object a line");
+  sub->add_flag("--json", command->json, "print one JSON object per line");
   CLI::Option* stream = sub->add_flag(
       "--stream", command->streams,
-      "a decision every so often on input without end: bytes of text, or signed 16-bit mono samples at the "
-      "model's rate, bare or as WAV; needs a causal model (preset audio-stream)");
-  sub->add_option("--every", command->stream.every, "--stream: positions from one decision to the next")
+      "classify unbounded input at regular intervals: bytes of text, or signed 16-bit mono samples at the "
+      "model's rate, raw or WAV; needs a causal model (preset audio-stream)");
+  sub->add_option("--every", command->stream.every,
+                  "--stream: positions between decisions (default: depends on the model)")
       ->check(CLI::PositiveNumber)
       ->needs(stream);
   sub->add_option("--window", command->stream.window,
-                  "--stream: positions that a decision is about, the last ones; 0: all")
+                  "--stream: last positions that a decision covers, 0 for all (default: depends on the "
+                  "model)")
       ->check(CLI::NonNegativeNumber)
       ->needs(stream);
   sub->callback([command] { command->run(); });

@@ -25,7 +25,8 @@ namespace {
 using infer::Classifier;
 using infer::ClassifierStream;
 
-// Bytes as they come, without waiting for more. A packed file is not unpacked: samples may begin like one.
+// Bytes as they arrive, without waiting for more. Never decompressed: raw samples may look like a compressed
+// file.
 class RawInput {
  public:
   explicit RawInput(const std::string& path)
@@ -41,7 +42,7 @@ class RawInput {
 
   const std::string& name() const { return name_; }
 
-  // Empty at the end, or after Ctrl-C.
+  // Empty at end of input or after Ctrl-C.
   std::string_view read() {
     while (!InterruptGuard::interrupted()) {
       const ssize_t count = ::read(descriptor_, buffer_.data(), buffer_.size());
@@ -57,11 +58,11 @@ class RawInput {
   std::array<char, 1 << 14> buffer_;
 };
 
-// What the model reads, and how often it is asked where the user does not say.
+// Decision interval and window where the user does not give them.
 struct Defaults {
   int64_t every, window;
-  double rate = 0.0;   // positions a second; 0: not of time
-  std::string reason;  // for people
+  double rate = 0.0;   // positions per second; 0: not a time series
+  std::string reason;  // printed next to the defaults
 };
 
 Defaults defaults_of(const Signature& signature) {
@@ -69,22 +70,22 @@ Defaults defaults_of(const Signature& signature) {
     const bool clips = audio->length > 0;
     return {std::max<int64_t>(1, audio->rate / 4), clips ? audio->length : audio->rate,
             static_cast<double>(audio->rate),
-            clips ? "four times a second, about as much as a clip of training has"
-                  : "four times a second, about the last second"};
+            clips ? "four times a second, over the length of a training clip"
+                  : "four times a second, over the last second"};
   }
   const auto* text = std::get_if<TextInput>(&signature.input.input);
   require(text != nullptr && text->units == TextUnits::bytes,
-          "--stream is for models that read the bytes of a text, or sound; this one reads ",
+          "--stream is for models of text bytes or audio; this one reads ",
           text != nullptr ? to_string(text->units)
                           : std::visit([](const auto& kind) { return kind.kind; }, signature.input.input));
   constexpr int64_t kText = 2000;
   const int64_t window = text->max_length > 0 ? text->max_length : kText;
   return {std::max<int64_t>(1, window / 8), window, 0.0,
-          text->max_length > 0 ? "eight times in as many bytes as a text of training has"
-                               : "eight times in 2,000 bytes, as the model was trained on whole texts"};
+          text->max_length > 0 ? "eight times per training text length"
+                               : "eight times per 2,000 bytes, as the model was trained on whole texts"};
 }
 
-// Prints each decision at once: somebody waits for it.
+// Prints and flushes each decision immediately.
 class DecisionPrinter {
  public:
   DecisionPrinter(const Signature& signature, const StreamRequest& request, double rate)
@@ -106,7 +107,7 @@ class DecisionPrinter {
         std::snprintf(place, sizeof place, "%lld", static_cast<long long>(position));
       std::printf("%s%s\n", place, line_.plain(answer).c_str());
     }
-    require(std::fflush(stdout) == 0, "standard output: cannot be written to");
+    require(std::fflush(stdout) == 0, "cannot write to standard output");
   }
 
  private:
@@ -116,14 +117,14 @@ class DecisionPrinter {
   double rate_;
 };
 
-// Bytes of the input to what the model reads.
+// Converts input bytes to the model's input: tokens or samples.
 class StreamEncoder {
  public:
   StreamEncoder(const Signature& signature, const std::string& name) : signature_(signature) {
     const auto* audio = std::get_if<AudioInput>(&signature.input.input);
     if (audio == nullptr) return;
-    require(signature.mean.size() <= 1, "a model whose samples are standardised by their place in a clip (",
-            "input.standardize = position) cannot read a stream, which has no such places: train it with "
+    require(signature.mean.size() <= 1, "--stream: the model standardises samples by position in the clip (",
+            "input.standardize = position), and a stream has no such positions: train it with "
             "input.standardize=channel");
     samples_.emplace(audio->rate, name);
   }
@@ -158,14 +159,14 @@ void predict_stream(const StreamRequest& request) {
   RawInput input(request.input);
   StreamEncoder encoder(signature, input.name());
   const char* unit = defaults.rate > 0.0 ? "samples" : "bytes";
-  std::fprintf(stderr, "a decision every %s %s, about %s%s%s\n", with_thousands(every).c_str(), unit,
+  std::fprintf(stderr, "one decision every %s %s, over %s%s%s\n", with_thousands(every).c_str(), unit,
                stream.window() > 0 ? ("the last " + with_thousands(stream.window())).c_str()
-                                   : "all from the beginning",
+                                   : "everything since the start",
                given ? "" : ": ", given ? "" : defaults.reason.c_str());
   if (model->options().block.chunk < 0)
     std::fprintf(stderr,
-                 "warning: this model attends to all it has read, so memory and time grow without end; "
-                 "train with model.block.chunk=N for a stream\n");
+                 "warning: this model uses full attention, so memory and time per position grow without "
+                 "bound; train with model.block.chunk=N for streaming\n");
 
   const DecisionPrinter printer(signature, request, defaults.rate);
   const ClassifierStream::Decide decide = [&](int64_t position, std::span<const float> outputs) {
@@ -174,7 +175,7 @@ void predict_stream(const StreamRequest& request) {
   const InterruptGuard guard;
   for (std::string_view bytes = input.read(); !bytes.empty(); bytes = input.read())
     encoder.feed(bytes, stream, decide);
-  // What is left at the end of a file is part of it, too.
+  // A last decision for the rest of the input.
   if (stream.position() % every != 0) printer.print(stream.position(), stream.outputs());
 }
 

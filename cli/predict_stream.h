@@ -1,4 +1,4 @@
-// `predict --stream`: a classifier that listens to input without end.
+// `predict --stream`: classifies unbounded input.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace mega::cli {
 struct StreamRequest {
   std::filesystem::path model;
   std::string input = "-";  // a file, or standard input
-  int64_t every = 0;        // positions from one decision to the next; 0: by the model
-  int64_t window = -1;      // positions that a decision is about; 0: all; -1: by the model
+  int64_t every = 0;        // positions between decisions; 0: depends on the model
+  int64_t window = -1;      // last positions that a decision covers; 0: all; -1: depends on the model
   int64_t top = 3;
   int threads = 0;
   bool json = false;
 };
 
-// Reads bytes of text, or samples of sound as data::SampleDecoder has them, until they end or Ctrl-C, and
-// prints a line for each decision as it comes.
+// Reads bytes of text, or audio samples (data::SampleDecoder), until end of input or Ctrl-C, and prints a
+// line per decision as soon as it is made.
 void predict_stream(const StreamRequest& request);
 
 }  // namespace mega::cli

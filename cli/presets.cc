@@ -14,13 +14,13 @@
 namespace mega::cli {
 namespace {
 
-// "" for a model this version cannot build.
+// "" for models that this version cannot build.
 std::string parameters_of(const ModelOptions& options) {
   if (!options.kind().is_available()) return "";
   return with_thousands(count_parameters(options).total);
 }
 
-// Positions that the input options let through; 0: no limit.
+// Max positions that the input options allow; 0: no limit.
 int64_t longest(const InputOptions& options) {
   struct Longest {
     int64_t operator()(const TextInput& input) const { return input.max_length; }
@@ -32,7 +32,7 @@ int64_t longest(const InputOptions& options) {
   return std::visit(Longest(), options.input);
 }
 
-// Tokens that the whole training sees, and the length that they come in; 0 where that is not known.
+// Positions read during the whole training run, and the sequence length; 0 if unknown.
 struct Volume {
   double positions = 0.0;
   int64_t length = 0;
@@ -52,8 +52,8 @@ Volume volume_of(const Recipe& recipe) {
   return {batches * static_cast<double>(train.batch * length * recipe.model.kind().document_count()), length};
 }
 
-// Time of a full training run here with sequences of full length, if it reaches half of the sgemm rate as
-// most do.
+// Time of a full training run on this machine with sequences of full length, assuming half of the sgemm rate,
+// which most models reach.
 std::string time_here(const Recipe& recipe, double gflops) {
   constexpr double kShare = 0.5;
   const Volume volume = volume_of(recipe);
@@ -64,25 +64,26 @@ std::string time_here(const Recipe& recipe, double gflops) {
 
 void list_presets() {
   const double gflops = train::sgemm_gflops();
-  Table table({"preset", "parameters", "training here", "what it is"});
+  Table table({"preset", "parameters", "training time", "description"});
   for (const std::string& name : preset_names()) {
     const Recipe recipe = load_preset(name);
     table.add({name, parameters_of(recipe.model), time_here(recipe, gflops), recipe.description});
   }
   std::fputs(table.plain().c_str(), stdout);
   std::printf(
-      "\nTimes are for sequences of full length on %d threads (sgemm %.0f GFLOP/s); `mega train --estimate` "
-      "measures.\n",
+      "\nTimes are estimates for sequences of full length on %d threads (sgemm %.0f GFLOP/s); "
+      "`mega train --estimate` measures.\n",
       ops::threads(), gflops);
 }
 
 }  // namespace
 
 void add_presets(CLI::App& app) {
-  app.add_subcommand("presets", "what there is, with its size and the time to train it here")->callback([] {
-    ops::set_threads(0);
-    list_presets();
-  });
+  app.add_subcommand("presets", "list presets with their size and training time on this machine")
+      ->callback([] {
+        ops::set_threads(0);
+        list_presets();
+      });
 }
 
 }  // namespace mega::cli

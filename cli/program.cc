@@ -89,7 +89,7 @@ int run_program(CLI::App& app, int argc, char** argv) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), error.what());
     return 1;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: unexpected: %s\n", app.get_name().c_str(), error.what());
+    std::fprintf(stderr, "%s: unexpected error: %s\n", app.get_name().c_str(), error.what());
     return 1;
   }
   return 0;

@@ -1,12 +1,12 @@
-// What the programs `mega` and `mega-run` have in common: start and errors.
+// Shared by the programs `mega` and `mega-run`: startup and error reporting.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace mega::cli {
 
-// Parses the command line, runs the command, and gives the status to end with. What goes wrong is said on
-// standard error, after the program's name.
+// Parses the command line, runs the command and returns the exit status. Errors are printed to standard error
+// after the program's name.
 int run_program(CLI::App& app, int argc, char** argv);
 
 }  // namespace mega::cli

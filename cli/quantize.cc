@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// So many are enough for the figures that are printed, and read in a minute or two.
+// Enough for the precision of the printed metrics, and takes a minute or two.
 constexpr int64_t kTokens = 50'000, kExamples = 2'000;
 
 std::string number(double value, const char* format) {
@@ -32,12 +32,12 @@ std::string number(double value, const char* format) {
   return text;
 }
 
-// Figures before and after, for people and for programs.
+// Metrics before and after, as a table and as JSON.
 class QualityReport {
  public:
   explicit QualityReport(std::string read) : read_(std::move(read)) { json_["read"] = read_; }
 
-  // Of a share, in per cent.
+  // `share`: printed in per cent.
   void add(const std::string& name, double before, double after, bool share = false) {
     const double factor = share ? 100.0 : 1.0;
     const char* format = share ? "%.2f %%" : "%.4f";
@@ -49,7 +49,7 @@ class QualityReport {
     json_[key] = {{"before", before}, {"after", after}, {"difference", after - before}};
   }
   void add(const infer::Agreement& agreement, const std::string& choice) {
-    agreement_ = "KL divergence " + number(agreement.divergence, "%.6f") + " nats; the same likeliest " +
+    agreement_ = "KL divergence " + number(agreement.divergence, "%.6f") + " nats; same most likely " +
                  choice + " in " + number(100.0 * agreement.same, "%.2f %%") + "\n";
     json_["kl_divergence"] = agreement.divergence;
     json_["same_likeliest"] = agreement.same;
@@ -74,7 +74,7 @@ struct QuantizeCommand {
   void run();
 
  private:
-  // Reads with both models what the user gave, or the test part of what the model was trained on.
+  // Evaluate both models on the user's data, or on the test split of the training data.
   std::vector<QualityReport> measure_language(const fs::path& before, const fs::path& after) const;
   std::vector<QualityReport> measure_classifier(const fs::path& before, const fs::path& after) const;
   bool has_data(const Signature& signature) const;
@@ -118,7 +118,7 @@ std::vector<QualityReport> QuantizeCommand::measure_language(const fs::path& bef
   const std::shared_ptr<const Tokenizer> tokenizer =
       make_tokenizer(first->signature(), first->options().vocabulary);
   const data::TokenView text = data::load_corpus(options, input, tokenizer).test;
-  require(!text.empty(), options.path, ": no text to test on; --text names one");
+  require(!text.empty(), options.path, ": no text to test on; name one with --text");
   reports.push_back(compare(*first, *second, text, pool, most));
   return reports;
 }
@@ -132,7 +132,7 @@ std::vector<QualityReport> QuantizeCommand::measure_classifier(const fs::path& b
   options.evaluation_limit = limit < 0 ? kExamples : limit;
   const data::Dataset dataset = data::load_dataset(
       {options, signature.input, first->documents() == 2, first->options().objective, signature.classes});
-  require(dataset.test.size() > 0, options.path, ": no examples to test on; --data names others");
+  require(dataset.test.size() > 0, options.path, ": no examples to test on; name others with --data");
 
   infer::ThreadPool pool(threads);
   infer::ExampleQuality quality;
@@ -159,9 +159,9 @@ void QuantizeCommand::run() {
   const ModelOptions options = ModelFile::open(before).options;
   const bool language = options.kind().task() == ModelTask::language;
   require(options.kind().runs_in_engine(), model, ": a model of kind ", options.kind_name(),
-          ", which the engine does not run: only Mega models are quantised");
+          ", which the engine does not run: only Mega models can be quantised");
   require(language || texts.empty(),
-          "--text is for language models; --data names labelled examples for a classifier");
+          "--text is for language models; for a classifier, name labelled examples with --data");
   infer::quantize(before, after, type == "int8" ? kernels::WeightType::i8 : kernels::WeightType::bf16);
   const uintmax_t bytes_before = fs::file_size(before), bytes_after = fs::file_size(after);
   if (!json)
@@ -180,9 +180,8 @@ void QuantizeCommand::run() {
   }
   for (const QualityReport& report : reports) std::fputs(report.plain().c_str(), stdout);
   if (reports.empty())
-    std::printf(
-        "what it costs was not measured: what the model was trained on is not there any more; %s\n",
-        language ? "--text FILE measures it on a text" : "--data PATH measures it on labelled examples");
+    std::printf("quality was not measured: the training data was not found; %s\n",
+                language ? "name a text with --text FILE" : "name labelled examples with --data PATH");
 }
 
 }  // namespace
@@ -190,27 +189,26 @@ void QuantizeCommand::run() {
 void add_quantize(CLI::App& app) {
   auto command = std::make_shared<QuantizeCommand>();
   CLI::App* sub = app.add_subcommand(
-      "quantize", "a smaller, faster file of a trained model, and what that costs in quality");
+      "quantize", "write a smaller, faster file of a trained model and measure the loss of quality");
   sub->add_option("model", command->model, "model file or run directory")->required();
-  sub->add_option("--type", command->type, "int8: a quarter of the size; bf16: half of it, and hardly a loss")
+  sub->add_option("--type", command->type,
+                  "weight type. int8: a quarter of the size; bf16: half the size, almost no loss")
       ->required()
       ->check(CLI::IsMember({"int8", "bf16"}));
   sub->add_option("--out", command->out,
-                  "the file to write (default: beside the model, model-int8.safetensors)");
+                  "output file (default: next to the model, e.g. model-int8.safetensors)");
   sub->add_option("--text", command->texts,
-                  "a text to compare a language model on, before and after; may be given several times")
+                  "text to compare a language model on, before and after; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option(
-      "--data", command->data_path,
-      "labelled examples, or a text, to compare on (default: the test part of what it was trained "
-      "on)");
+  sub->add_option("--data", command->data_path,
+                  "labelled examples or text to compare on (default: the test split of the training data)");
   sub->add_option("--limit", command->limit,
-                  "tokens or examples that are compared; 0: all (default: " + with_thousands(kTokens) +
+                  "max tokens or examples to compare on, 0 for all (default: " + with_thousands(kTokens) +
                       " tokens, " + with_thousands(kExamples) + " examples)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--threads", command->threads, "threads (default: all cores)")
+  sub->add_option("--threads", command->threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_flag("--json", command->json, "for programs");
+  sub->add_flag("--json", command->json, "print JSON");
   sub->callback([command] { command->run(); });
 }
 

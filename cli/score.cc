@@ -33,7 +33,7 @@ std::string with_uncertainty(const infer::Estimate& estimate) {
   return text;
 }
 
-// The figures of all texts, for people or for programs.
+// The metrics of all texts, as a table and as JSON.
 class ScoreList {
  public:
   void add(const std::string& name, const infer::ScoreResult& score) {
@@ -67,7 +67,7 @@ class ScoreList {
   nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
 };
 
-// A token on one line and in one column: as in a JSON string, and a byte that is no UTF-8 as \xC3.
+// Escapes a token to fit on one line and in one column: as in a JSON string; a byte of invalid UTF-8 as \xC3.
 std::string escaped(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -79,7 +79,7 @@ std::string escaped(std::string_view text) {
     } else {
       const std::string quoted = nlohmann::json(text.substr(0, length)).dump();
       const std::string_view inside = std::string_view(quoted).substr(1, quoted.size() - 2);
-      result += inside == "\\\"" ? "\"" : inside;  // there are no quotes around it
+      result += inside == "\\\"" ? "\"" : inside;  // not inside quotes: no escape needed
     }
     text.remove_prefix(std::max<size_t>(length, 1));
   }
@@ -101,7 +101,7 @@ class TokenPrinter {
                   static_cast<double>(log_probabilities[i]));
       begins_line_ = token == kEnd;
     }
-    require(std::ferror(stdout) == 0, "standard output: cannot be written to");
+    require(std::ferror(stdout) == 0, "cannot write to standard output");
   }
 
  private:
@@ -119,7 +119,7 @@ void ScoreCommand::run() {
   for (const std::string& file : files) {
     const data::TokenView text = data::tokenize_once(file, opened->tokenizer());
     TokenPrinter printer(opened->tokenizer(), text);
-    std::optional<Progress> progress;  // tokens that are printed show it themselves
+    std::optional<Progress> progress;  // not with --tokens, where the output shows progress
     if (!tokens) progress.emplace("scoring " + text.name, text.size(), "tokens");
     const auto scored = [&](int64_t begin, std::span<const float> log_probabilities) {
       all.add(log_probabilities, {});
@@ -130,7 +130,7 @@ void ScoreCommand::run() {
     all.add({}, text.counts);
   }
   if (files.size() > 1) list.add("all", all.result());
-  // Tokens are for programs to read, which would stumble over a table.
+  // Token output is parsed by programs: keep the table out of it.
   std::fputs(json ? list.json().c_str() : list.plain().c_str(), tokens ? stderr : stdout);
 }
 
@@ -139,17 +139,16 @@ void ScoreCommand::run() {
 void add_score(CLI::App& app, const OtherModels* others) {
   auto command = std::make_shared<ScoreCommand>();
   command->model.others = others;
-  CLI::App* sub =
-      app.add_subcommand("score", "how likely texts are to a language model: perplexity, bits per byte");
+  CLI::App* sub = app.add_subcommand("score", "score texts with a language model: perplexity, bits per byte");
   sub->add_option("model", command->model.model, "model file or run directory")->required();
   sub->add_option("files", command->files,
-                  "texts, plain or packed, each read from its beginning as one stream; - or none: standard "
+                  "text files, plain or compressed, each scored as one stream; - or none for standard "
                   "input");
   sub->add_flag("--tokens", command->tokens,
-                "print each token, a tab and its log-probability (natural); figures go to standard error");
-  sub->add_option("--threads", command->model.threads, "threads (default: all cores)")
+                "print each token, a tab and its natural log-probability; metrics go to standard error");
+  sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_flag("--json", command->json, "for programs");
+  sub->add_flag("--json", command->json, "print JSON");
   sub->callback([command] { command->run(); });
 }
 

@@ -31,7 +31,7 @@ void Screen::write(std::string_view text) {
   if (text.empty()) return;
   const std::string shown = terminal_ ? without_controls(text) : std::string(text);
   std::fwrite(shown.data(), 1, shown.size(), stdout);
-  require(std::fflush(stdout) == 0, "standard output: cannot be written to");
+  require(std::fflush(stdout) == 0, "cannot write to standard output");
   in_line_ = text.back() != '\n';
 }
 

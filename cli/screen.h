@@ -1,4 +1,4 @@
-// Standard output for text that appears as it is written.
+// Standard output for text that is shown as it is generated.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@ class Screen {
  public:
   Screen();
 
-  // Text of a model is as little to be trusted as any: on a terminal, it cannot move the cursor.
+  // Model output is untrusted: on a terminal, control characters are escaped.
   void write(std::string_view text);
 
-  // So that what comes next on a terminal stands on a line of its own.
+  // On a terminal, ends an unfinished line.
   void end_line();
 
  private:

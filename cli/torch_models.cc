@@ -14,7 +14,7 @@ class TorchLanguageModel : public AnyLanguageModel {
  public:
   explicit TorchLanguageModel(train::SavedLanguageModel saved) : saved_(std::move(saved)) {}
 
-  // Reads as when it is evaluated.
+  // Reads text the same way as in evaluation.
   std::unique_ptr<infer::Predictor> make() const override {
     return std::make_unique<models::TokenPredictor>(saved_.model, saved_.options.kind().reading());
   }

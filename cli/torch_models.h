@@ -1,4 +1,4 @@
-// The Transformers that the paper compares with, run by libtorch.
+// The paper's Transformer baselines, run by libtorch.
 #pragma once
 
 #include "cli/any_model.h"

@@ -44,9 +44,9 @@ std::vector<int64_t> parse_seeds(const std::string& text) {
   return seeds;
 }
 
-// All that --set can change.
+// All options that --set accepts.
 void print_options() {
-  Table table({"option", "default", "what", "values"});
+  Table table({"option", "default", "meaning", "values"});
   for (const OptionRow& row : option_rows(Recipe{}))
     table.add({row.key, row.default_value, row.help, row.type});
   std::fputs(table.plain().c_str(), stdout);
@@ -69,8 +69,7 @@ Recipe TrainCommand::load() const {
   Recipe loaded;
   if (recipe.empty()) {
     require(resume && !out.empty(),
-            "name a preset or a .toml file (`mega presets` lists them), or a run to go on "
-            "with: --resume --out DIR");
+            "name a preset (`mega presets` lists them) or a .toml file, or resume a run: --resume --out DIR");
     loaded = train::load_run_recipe(out);
   } else {
     loaded = resume && train::holds_a_run(out) ? train::load_run_recipe(out) : load_recipe(recipe);
@@ -83,7 +82,7 @@ Recipe TrainCommand::load() const {
 
 train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesystem::path& folder) const {
   require(resume || estimate || !train::holds_a_run(folder), folder.string(),
-          " holds a run already: --resume goes on with it, --out DIR names another");
+          " holds a run already: continue it with --resume, or choose another folder with --out DIR");
   train::RunRequest request;
   request.recipe = loaded;
   request.folder = folder;
@@ -95,10 +94,11 @@ train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesyst
   const train::RunResult result = train::run(request);
   if (estimate) return result;
   if (result.outcome.signal != 0) {
-    std::fprintf(stderr, "stopped; go on with: mega train --resume --out %s\n", folder.c_str());
+    std::fprintf(stderr, "stopped; resume with: mega train --resume --out %s\n", folder.c_str());
     std::exit(128 + result.outcome.signal);
   }
-  if (result.outcome.stopped_early) std::fprintf(stderr, "stopped early: no better model for a while\n");
+  if (result.outcome.stopped_early)
+    std::fprintf(stderr, "stopped early: no improvement within the patience (train.patience)\n");
   for (const train::Figure& figure : result.test.figures)
     std::printf("test %s\n", train::figure_text(figure).c_str());
   std::printf("model   %s\nreport  %s\n", (folder / "model.safetensors").c_str(),
@@ -114,7 +114,7 @@ void TrainCommand::run() {
   ops::set_threads(threads);
   if (!time.empty())
     require(parse_period(time).unit == Period::Unit::seconds,
-            "--time: expected a time, as in 90s, 10m or 2h");
+            "--time: expected a duration such as 90s, 10m or 2h");
   Recipe loaded = load();
   const std::string name = recipe.empty() ? out : std::filesystem::path(recipe).stem().string();
   const std::filesystem::path folder =
@@ -144,26 +144,27 @@ void TrainCommand::run() {
 void add_train(CLI::App& app, const std::string& typed) {
   auto command = std::make_shared<TrainCommand>();
   command->command = typed;
-  CLI::App* sub = app.add_subcommand("train", "train a model on labelled sequences");
+  CLI::App* sub = app.add_subcommand("train", "train a model on labelled sequences or text");
   sub->add_option("recipe", command->recipe, "preset (`mega presets`) or .toml file");
-  sub->add_option("--data", command->data, "file or folder with the examples (data.path)");
+  sub->add_option("--data", command->data, "data file or folder (data.path)");
   sub->add_option("--out", command->out, "run directory (default: runs/RECIPE)");
-  sub->add_option("--set", command->changes, "key=value of any option; `--options` lists them")
+  sub->add_option("--set", command->changes,
+                  "set any option, key=value; may be repeated; --options lists them")
       ->allow_extra_args(false);
   sub->add_option("--init", command->init,
-                  "model file to start from (train.init); weights that do not fit are named");
+                  "model file to initialise from (train.init); tensors that do not match are listed");
   sub->add_option("--time", command->time,
-                  "train for about this long (10m, 1h): measures an update, sets train.updates");
+                  "approximate training time (10m, 1h): measures an update and sets train.updates");
   sub->add_option("--seeds", command->seeds,
-                  "repeat with these seeds (1..5 or 1,2,7), report mean ± deviation");
-  sub->add_option("--threads", command->threads, "threads (default: all cores)")
+                  "repeat with these seeds (1..5 or 1,2,7), report mean ± standard deviation");
+  sub->add_option("--threads", command->threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--device", command->device,
-                  "cpu, or cuda where libtorch has it (reference forms, untested)")
+                  "cpu, or cuda if libtorch supports it (reference forms, untested)")
       ->capture_default_str();
-  sub->add_flag("--resume", command->resume, "go on from the newest checkpoint in --out");
-  sub->add_flag("--estimate", command->estimate, "say what it would cost, and stop");
-  sub->add_flag("--options", command->help_options, "list all options for --set, with defaults");
+  sub->add_flag("--resume", command->resume, "resume from the newest checkpoint in --out");
+  sub->add_flag("--estimate", command->estimate, "print estimated time and memory, and exit");
+  sub->add_flag("--options", command->help_options, "list all options for --set with their defaults");
   sub->callback([command] { command->run(); });
 }
 

@@ -1,4 +1,4 @@
-// Memory that begins at a cache line, as vector instructions like it.
+// Memory aligned to a cache line, for vector loads and stores.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ constexpr size_t kKeptOutput = size_t{64} << 10;
 
 class Pipe {
  public:
-  Pipe() { require(::pipe2(ends_.data(), O_CLOEXEC) == 0, "cannot make a pipe: ", std::strerror(errno)); }
+  Pipe() { require(::pipe2(ends_.data(), O_CLOEXEC) == 0, "cannot create a pipe: ", std::strerror(errno)); }
   ~Pipe() {
     close_writer();
     ::close(ends_[0]);
@@ -33,7 +33,7 @@ class Pipe {
     if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
   }
 
-  // The end of what is written until all writers are gone.
+  // Reads until all writers have closed the pipe; returns the end of the output.
   std::string read_to_end() {
     std::string text;
     std::array<char, 4096> buffer;
@@ -51,7 +51,7 @@ class Pipe {
   std::array<int, 2> ends_;
 };
 
-// How a program is to be started.
+// Attributes for posix_spawn.
 class SpawnSettings {
  public:
   SpawnSettings(int output, const std::filesystem::path& folder) {
@@ -61,7 +61,7 @@ class SpawnSettings {
     ::posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
     ::posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
 
-    // A program that inherits an ignored SIGPIPE would go on without us.
+    // A program that inherits an ignored SIGPIPE would keep running if this process died.
     sigset_t signals;
     ::sigemptyset(&signals);
     ::posix_spawnattr_init(&attributes_);
@@ -77,7 +77,7 @@ class SpawnSettings {
   SpawnSettings(const SpawnSettings&) = delete;
   SpawnSettings& operator=(const SpawnSettings&) = delete;
 
-  // The process, or the negative number of the error.
+  // The process ID, or a negated error number.
   pid_t spawn(const std::vector<std::string>& command) const {
     std::vector<char*> arguments;
     for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -93,7 +93,7 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
-// A process that ends with this object, on every way out.
+// A process that is killed and reaped when this object is destroyed.
 class Child {
  public:
   explicit Child(pid_t process) : process_(process) {}
@@ -124,7 +124,7 @@ std::optional<ProgramEnd> run_program(const std::vector<std::string>& command,
   Pipe pipe;
   const pid_t process = SpawnSettings(pipe.writer(), folder).spawn(command);
   if (process == -ENOENT) return std::nullopt;
-  require(process > 0, command[0], ": cannot be started: ", std::strerror(-process));
+  require(process > 0, command[0], ": cannot start: ", std::strerror(-process));
   Child child(process);
   pipe.close_writer();
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kBufferSize = size_t{1} << 18;
 
-// Gathers small writes: AtomicFile asks the system for each.
+// Buffers small writes: AtomicFile makes a system call for each.
 class PlainSink final : public ByteSink {
  public:
   using ByteSink::ByteSink;
@@ -40,14 +40,14 @@ class GzipSink final : public ByteSink {
     constexpr int kMemory = 8;
     const int code =
         ::deflateInit2(&stream_, kLevel, Z_DEFLATED, MAX_WBITS + 16, kMemory, Z_DEFAULT_STRATEGY);
-    require(code == Z_OK, name, ": not enough memory to pack");
+    require(code == Z_OK, name, ": not enough memory to compress");
   }
   ~GzipSink() override { ::deflateEnd(&stream_); }
   GzipSink(const GzipSink&) = delete;
   GzipSink& operator=(const GzipSink&) = delete;
 
   void write(std::string_view bytes, bool last) override {
-    constexpr size_t kPiece = size_t{1} << 30;  // zlib counts in 32 bits
+    constexpr size_t kPiece = size_t{1} << 30;  // zlib has 32-bit sizes
     do {
       const std::string_view piece = bytes.substr(0, kPiece);
       bytes.remove_prefix(piece.size());
@@ -73,7 +73,7 @@ class XzSink final : public ByteSink {
   explicit XzSink(const std::filesystem::path& path) : ByteSink(path) {
     constexpr uint32_t kPreset = 6;
     const lzma_ret code = ::lzma_easy_encoder(&stream_, kPreset, LZMA_CHECK_CRC64);
-    require(code == LZMA_OK, name, ": not enough memory to pack");
+    require(code == LZMA_OK, name, ": not enough memory to compress");
   }
   ~XzSink() override { ::lzma_end(&stream_); }
   XzSink(const XzSink&) = delete;
@@ -87,7 +87,7 @@ class XzSink final : public ByteSink {
       stream_.avail_out = packed_.size();
       const lzma_ret code = ::lzma_code(&stream_, last ? LZMA_FINISH : LZMA_RUN);
       require(code == LZMA_OK || code == LZMA_STREAM_END || code == LZMA_BUF_ERROR, name,
-              ": cannot pack as xz");
+              ": xz compression failed");
       file.write(std::string_view(packed_).substr(0, packed_.size() - stream_.avail_out));
     } while (stream_.avail_out == 0);
   }
@@ -100,7 +100,7 @@ class XzSink final : public ByteSink {
 class ZstdSink final : public ByteSink {
  public:
   explicit ZstdSink(const std::filesystem::path& path) : ByteSink(path), stream_(::ZSTD_createCStream()) {
-    require(stream_ != nullptr, name, ": not enough memory to pack");
+    require(stream_ != nullptr, name, ": not enough memory to compress");
     ::ZSTD_CCtx_setParameter(stream_.get(), ZSTD_c_checksumFlag, 1);
   }
 
@@ -110,7 +110,7 @@ class ZstdSink final : public ByteSink {
     do {
       ZSTD_outBuffer out{packed_.data(), packed_.size(), 0};
       left = ::ZSTD_compressStream2(stream_.get(), &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
-      require(::ZSTD_isError(left) == 0, name, ": cannot pack as zstd: ", ::ZSTD_getErrorName(left));
+      require(::ZSTD_isError(left) == 0, name, ": zstd compression failed: ", ::ZSTD_getErrorName(left));
       file.write(std::string_view(packed_).substr(0, out.pos));
     } while (last ? left > 0 : in.pos < in.size);
   }

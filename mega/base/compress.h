@@ -1,4 +1,4 @@
-// Writing a file that is packed as its name says: .gz, .xz, .zst or plain.
+// Writes a file compressed according to its extension: .gz, .xz, .zst or plain.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ class ByteSink {
   explicit ByteSink(const std::filesystem::path& path) : name(path.string()), file(path) {}
   virtual ~ByteSink() = default;
 
-  // Packs all of the bytes; `last` ends the packed stream, once.
+  // Compresses all of the bytes; `last` ends the compressed stream and is given once.
   virtual void write(std::string_view bytes, bool last) = 0;
 
   void commit() { file.commit(); }

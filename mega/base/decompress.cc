@@ -22,11 +22,11 @@ namespace {
 
 constexpr size_t kBufferSize = size_t{1} << 18;
 
-// What a decoder may take: a few bytes of a hostile file can ask for a dictionary of gigabytes.
+// Memory limit of a decoder: a few bytes of a malicious file can request a dictionary of gigabytes.
 constexpr int kMemoryLog = 30;
 constexpr uint64_t kMemoryLimit = uint64_t{1} << kMemoryLog;
 
-// The file itself, read a buffer at a time so that a decoder can leave bytes for later.
+// The raw file, buffered so that a decoder can leave bytes unread.
 class RawFile {
  public:
   RawFile(const std::filesystem::path& path, std::string name)
@@ -53,7 +53,8 @@ class RawFile {
 
   const std::string& name() const { return name_; }
 
-  // The bytes that come next, at least `least` of them unless the file ends before; none at the end only.
+  // The next bytes without consuming them, at least `least` unless the file ends before; empty only at the
+  // end.
   std::string_view ahead(size_t least = 1) {
     while (end_ - begin_ < least) {
       std::copy(buffer_.begin() + static_cast<ptrdiff_t>(begin_),
@@ -68,7 +69,7 @@ class RawFile {
 
   void skip(size_t count) { begin_ += count; }
 
-  // Straight from the file when nothing was looked ahead at.
+  // Reads directly from the file if the buffer is empty.
   size_t read_some(std::span<char> into) {
     if (begin_ == end_ && into.size() >= kBufferSize) return read(into);
     const std::string_view bytes = ahead().substr(0, into.size());
@@ -103,14 +104,14 @@ class PlainSource : public ByteSource {
   RawFile file_;
 };
 
-// What the decoders have in common. A step takes from `packed`, which is empty only where the file ends, and
-// puts into `into`; a decoder that can do neither has met the end of the file too early.
+// Base of the decoders. A step consumes `packed`, which is empty only at the end of the file, and fills
+// `into`; if it can do neither, the file is truncated.
 class Unpacker : public ByteSource {
  public:
   explicit Unpacker(RawFile file) : file_(std::move(file)) {}
 
   size_t read_some(std::span<char> into) final {
-    constexpr size_t kLargestStep = size_t{1} << 30;  // zlib counts in 32 bits
+    constexpr size_t kLargestStep = size_t{1} << 30;  // zlib has 32-bit sizes
     into = into.first(std::min(into.size(), kLargestStep));
     while (true) {
       const std::string_view packed = file_.ahead();
@@ -118,8 +119,8 @@ class Unpacker : public ByteSource {
       file_.skip(done.taken);
       if (done.given > 0 || done.ended) return done.given;
       if (done.taken > 0) continue;
-      if (packed.empty()) fail(file_.name(), ": the file is truncated: its packed data stops in the middle");
-      damaged("no way forward");
+      if (packed.empty()) fail(file_.name(), ": the file is truncated: its compressed data ends early");
+      damaged("the decoder made no progress");
     }
   }
 
@@ -131,13 +132,13 @@ class Unpacker : public ByteSource {
   virtual Step step(std::string_view packed, std::span<char> into) = 0;
 
   [[noreturn]] void damaged(const char* reason) const {
-    fail(file_.name(), ": the packed data is damaged (", reason, "); make or fetch the file again");
+    fail(file_.name(), ": the compressed data is damaged (", reason, "); create or download the file again");
   }
   [[noreturn]] void too_large() const {
-    fail(file_.name(), ": unpacking needs more than the ", human_bytes(kMemoryLimit),
-         " allowed; unpack it by hand, or pack it with a smaller window");
+    fail(file_.name(), ": decompression needs more than the ", human_bytes(kMemoryLimit),
+         " allowed; decompress it yourself, or compress it with a smaller window");
   }
-  [[noreturn]] void out_of_memory() const { fail(file_.name(), ": not enough memory to unpack"); }
+  [[noreturn]] void out_of_memory() const { fail(file_.name(), ": not enough memory to decompress"); }
 
  private:
   RawFile file_;
@@ -156,7 +157,7 @@ class GzipSource final : public Unpacker {
   Step step(std::string_view packed, std::span<char> into) override {
     if (between_members_) {
       if (packed.empty()) return {.ended = true};
-      // Zeros that fill up a block, of a tape for example.
+      // Zero padding after the stream, e.g. from a tape.
       if (packed.front() == '\0') return {.taken = std::min(packed.find_first_not_of('\0'), packed.size())};
       ::inflateReset(&stream_);
       between_members_ = false;
@@ -241,12 +242,13 @@ std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path, const
   constexpr std::string_view kGzip = "\x1f\x8b\x08"sv;
   constexpr std::string_view kXz = "\xfd\x37zXZ\0"sv;
   constexpr std::string_view kZstd = "\x28\xb5\x2f\xfd"sv;
-  constexpr std::string_view kSkippable = "\x2a\x4d\x18"sv;  // after 0x50..0x5f: what pzstd begins with
+  constexpr std::string_view kSkippable =
+      "\x2a\x4d\x18"sv;  // after 0x50..0x5f: a skippable frame, as pzstd writes first
 
   RawFile file(path, name);
   std::string_view start = file.ahead();
   if (start.empty()) return std::make_unique<PlainSource>(std::move(file));
-  // Not more than needed: a line typed at a terminal should not wait for the next one.
+  // Peek at no more than needed: a line typed at a terminal must not wait for the next one.
   const bool maybe_skippable = (start[0] & 0xf0) == 0x50;
   if (maybe_skippable || start[0] == kGzip[0] || start[0] == kXz[0] || start[0] == kZstd[0])
     start = file.ahead(kXz.size());

@@ -1,4 +1,4 @@
-// Reading what is inside a gzip, xz or zstd file, or a plain one.
+// Reads gzip, xz, zstd and plain files.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // At least one byte into `into`, which is not empty; 0 at the end only.
+  // Reads at least one byte into `into`, which must not be empty; returns 0 only at the end.
   virtual size_t read_some(std::span<char> into) = 0;
 };
 
-// The unpacked bytes of a file; "-" is standard input. Errors call it `name`.
+// The decompressed bytes of a file; "-" is standard input. `name` is used in error messages.
 std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path, const std::string& name);
 
 }  // namespace mega

@@ -1,6 +1,6 @@
-// How the library says that something went wrong.
+// Errors of the library.
 //
-// A message says what was wrong, where, what was expected and what to do. It is built only when needed:
+// A message says what was wrong, where, what was expected and what to do. It is built only on failure:
 //   require(length > 0, path, ":", line, ": an empty sequence; remove the line");
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace mega {
 
-// The one exception the library throws for what a user or a file did wrong.
+// The exception the library throws for invalid input: arguments, options or files.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -20,7 +20,7 @@ namespace {
   fail(path.string(), ": ", what, ": ", std::strerror(code));
 }
 
-// A descriptor that is closed on every way out.
+// A file descriptor that closes itself.
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}
@@ -54,7 +54,7 @@ std::string read_file(const std::filesystem::path& path) {
   if (::fstat(file.get(), &status) != 0) fail_with_errno(path, "cannot read its size");
   if (S_ISDIR(status.st_mode)) fail(path.string(), ": is a folder, expected a file");
 
-  // Read to the end rather than to the stated size: pipes and /proc have no size.
+  // Read to the end instead of the reported size: pipes and /proc files report none.
   std::string content;
   if (status.st_size > 0) content.reserve(static_cast<size_t>(status.st_size) + 1);
   constexpr size_t kStep = size_t{1} << 16;
@@ -72,14 +72,14 @@ std::string read_file(const std::filesystem::path& path) {
 void sync_folder(const std::filesystem::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (descriptor.get() < 0) fail_with_errno(folder, "cannot open the folder");
-  // Some file systems cannot sync a folder and say so with EINVAL; there is nothing more to do there.
+  // Some file systems cannot sync a folder and return EINVAL: ignore it.
   if (::fsync(descriptor.get()) != 0 && errno != EINVAL) fail_with_errno(folder, "cannot sync the folder");
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   if (!path_.has_filename() || std::filesystem::is_directory(path_))
     fail(path_.string(), ": is a folder, expected the name of a file to write");
-  // O_EXCL: two writers, or the remains of a crashed one, never share a temporary file.
+  // O_EXCL: concurrent writers and leftovers of a crash never share a temporary file.
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     aside_ = folder_of(path_) / ("." + path_.filename().string() + "." + std::to_string(::getpid()) + "." +
@@ -88,7 +88,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
     if (descriptor_ >= 0) return;
     if (errno != EEXIST) break;
   }
-  fail_with_errno(path_, "cannot create a file beside it to write to");
+  fail_with_errno(path_, "cannot create a temporary file next to it");
 }
 
 AtomicFile::~AtomicFile() {

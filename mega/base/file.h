@@ -1,5 +1,5 @@
-// Files: read whole, read by memory mapping, and written so that nothing half-written ever stands under
-// its final name. Errors name the path and what the system said.
+// Files: read whole, memory-mapped, and written atomically, so that a partial file never has its final name.
+// Errors contain the path and the system's message.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace mega {
 
 std::string read_file(const std::filesystem::path& path);
 
-// Makes a rename or a new name inside the folder survive a power cut.
+// fsync of a folder: makes renamed and new files in it survive a power failure.
 void sync_folder(const std::filesystem::path& folder);
 
-// A file that appears whole or not at all: written under a temporary name in the same folder, synced, and
-// renamed by commit(). Without a commit the destructor removes it and the old file stays.
+// An atomic write: the file is written under a temporary name in the same folder, synced, and renamed by
+// commit(). Without commit(), the destructor removes it and the old file stays.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -37,7 +37,7 @@ class AtomicFile {
 // Writes one text as an AtomicFile.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-// A file's bytes, mapped read-only. Pages are read when touched; the file must not be truncated meanwhile.
+// A file mapped read-only. Pages are read on access; the file must not be truncated while it is mapped.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);

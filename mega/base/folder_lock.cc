@@ -16,7 +16,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
   require(descriptor_ >= 0, folder.string(), ": ", std::strerror(errno));
   if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   close(descriptor_);
-  fail(folder.string(), ": another process is working in this folder");
+  fail(folder.string(), ": another process is using this folder");
 }
 
 FolderLock::~FolderLock() { close(descriptor_); }

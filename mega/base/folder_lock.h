@@ -1,11 +1,12 @@
-// A folder that one process uses at a time.
+// A lock that lets one process at a time use a folder.
 #pragma once
 
 #include <filesystem>
 
 namespace mega {
 
-// Holds the folder as long as it lives; an Error if another process does. A killed process holds nothing.
+// Locks the folder for its lifetime; Error if another process holds the lock. The system releases the lock of
+// a killed process.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder);

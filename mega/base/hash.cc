@@ -9,12 +9,12 @@
 namespace mega {
 namespace {
 
-// Odd numbers without a pattern.
+// Arbitrary odd constants.
 constexpr uint64_t kSpread = 0x9E6C63D0876A9A47U;
 constexpr uint64_t kMix = 0xD6E8FEB86659FD93U;
 constexpr int kTurn = 29;
 
-// Words go to lanes in turn, because a lane has to wait for its own last multiplication.
+// Words are distributed over lanes, because each multiplication depends on the previous one of its lane.
 constexpr size_t kLanes = 4;
 constexpr size_t kWord = sizeof(uint64_t);
 constexpr size_t kBlock = kLanes * kWord;
@@ -27,8 +27,8 @@ uint64_t little_endian_word(const std::byte* bytes) {
   return word;
 }
 
-// Every step can be undone, so that two different words never give the same lane. The first product makes
-// single bits into many before they meet those of other words.
+// Every step is invertible, so that two different words never give the same lane. The first product spreads
+// single bits before they are mixed with other words.
 void add_block(Lanes& lanes, const std::byte* block) {
   for (size_t i = 0; i < kLanes; ++i)
     lanes[i] = std::rotl(lanes[i] ^ little_endian_word(block + i * kWord) * kSpread, kTurn) * kMix;
@@ -45,7 +45,7 @@ uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t seed) {
     std::memcpy(rest.data(), bytes.data() + done, bytes.size() - done);
     add_block(lanes, rest.data());
   }
-  uint64_t hash = bytes.size();  // zeros at the end count
+  uint64_t hash = bytes.size();  // so that trailing zeros change the hash
   for (const uint64_t lane : lanes) hash = mix_bits(hash ^ lane);
   return mix_bits(hash ^ mix_bits(seed + kSpread));
 }

@@ -1,6 +1,5 @@
-// The hash of contents: finds damaged data, and tells one thing from another. Fast; no protection against
-// somebody who wants two texts to have the same one. Files in the field carry it, so it must not change.
-// (stream_seed in mega/base/random.h is for seeds of random numbers.)
+// The hash of file contents, for checksums and cache keys. Not cryptographic: collisions can be constructed.
+// Files of earlier versions carry it, so it must not change. (Seeds of random numbers: mega/base/random.h.)
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,8 @@
 namespace mega {
 
 // The same on every machine. A change within one aligned word of 8 bytes, or of the seed alone, always
-// changes it; other changes go unnoticed once in 2^64. Several pieces in a row are hashed by giving each the
-// hash of those before it as its seed; where one ends counts then too.
+// changes the hash; other changes collide with probability 2^-64. To hash several pieces, pass the hash of
+// the previous ones as seed; the result then depends on where the pieces end.
 uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t seed = 0);
 
 inline uint64_t hash_text(std::string_view text, uint64_t seed = 0) {

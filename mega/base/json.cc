@@ -15,7 +15,7 @@ nlohmann::json parse_json(std::string_view text, std::string_view where, const J
   std::vector<std::unordered_set<std::string>> open_objects;
   size_t values = 0;
 
-  // The library keeps the last of two equal keys without a word; a file that says two things is refused.
+  // The library silently keeps the last of duplicate keys; reject them, because the file is ambiguous.
   const auto check = [&](int depth, Event event, nlohmann::json& parsed) {
     require(depth <= limits.depth, where, ": JSON nested deeper than ", limits.depth, " levels");
     if (event == Event::object_start) open_objects.emplace_back();
@@ -24,14 +24,14 @@ nlohmann::json parse_json(std::string_view text, std::string_view where, const J
       const auto& key = parsed.get_ref<const std::string&>();
       require(open_objects.back().insert(key).second, where, ": key ", in_quotes(key), " appears twice");
     }
-    require(++values <= limits.values, where, ": JSON with more than ", limits.values, " parts");
+    require(++values <= limits.values, where, ": JSON with more than ", limits.values, " values");
     return true;
   };
 
   try {
     return nlohmann::json::parse(text.begin(), text.end(), check);
   } catch (const nlohmann::json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..." - the bracket helps nobody.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ...": drop the bracket.
     std::string_view message = error.what();
     if (const size_t end = message.find("] "); end != std::string_view::npos) message.remove_prefix(end + 2);
     fail(where, ": not valid JSON: ", message.substr(0, 300));

@@ -1,4 +1,4 @@
-// Reading JSON that somebody else wrote: bounded in depth and size, no key twice, errors with a place.
+// Parses untrusted JSON: limited depth and size, no duplicate keys, errors with a location.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,10 +8,10 @@ namespace mega {
 
 struct JsonLimits {
   int depth = 32;
-  size_t values = 1 << 18;  // a value takes up to a hundred bytes of memory for two of text
+  size_t values = 1 << 18;  // two bytes of text may take up to a hundred bytes of memory
 };
 
-// `where` stands at the start of error messages: a path, usually.
+// `where` is the prefix of error messages, usually a path.
 nlohmann::json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits = {});
 
 }  // namespace mega

@@ -8,7 +8,7 @@
 namespace mega::internal {
 namespace {
 
-// The number a text spells, or the text itself: the reader then says what it expected instead.
+// The number that the text contains, or else the text itself, so that the reader reports what it expected.
 nlohmann::json number_or_text(std::string_view text) {
   const char* const end = text.data() + text.size();
   int64_t whole = 0;
@@ -21,7 +21,7 @@ nlohmann::json number_or_text(std::string_view text) {
   return text;
 }
 
-// The text as the JSON value the option's type asks for.
+// Converts the text to the JSON value that the option's type requires.
 struct TextToJson {
   std::string_view text;
 
@@ -43,7 +43,7 @@ struct TextToJson {
     nlohmann::json array = nlohmann::json::array();
     if (inside.empty()) return array;
     const std::vector<std::string> parts = split(inside, ',');
-    list.resize(parts.size());  // so that there are elements to ask for their type
+    list.resize(parts.size());  // the type is that of an element
     for (size_t i = 0; i < parts.size(); ++i)
       array.push_back(std::visit(TextToJson{trim(parts[i])}, list.element(i).value));
     return array;

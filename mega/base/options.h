@@ -32,7 +32,7 @@
 
 namespace mega {
 
-// What a number may be, both ends included.
+// Allowed values of a number, both ends included.
 struct Range {
   double low;
   double high;
@@ -92,8 +92,8 @@ struct GroupRef {
   std::function<std::vector<OptionNode>()> fields;
 };
 
-// A choice of structs: choosing another kind gives that struct's defaults. Its fields stand beside the
-// option that names the kind.
+// A choice of structs: choosing another kind resets the fields to that struct's defaults. The fields are on
+// the same level as the option that names the kind.
 struct VariantRef {
   ChoiceRef kind;
   std::function<std::vector<OptionNode>()> fields;
@@ -114,7 +114,7 @@ struct OptionNode {
   std::string help;
   std::optional<Range> range;
   OptionValue value;
-  std::vector<std::string> old_names;  // under which it is still found
+  std::vector<std::string> old_names;  // still accepted
 };
 
 template <class T>
@@ -128,7 +128,7 @@ class OptionCollector {
     nodes_.push_back({name, help, range, reference(value, range), {}});
   }
 
-  // The last field had this name in an earlier version: files that have it still load.
+  // The previous field had this name in an earlier version; files that use it still load.
   void renamed_from(const char* old_name) { nodes_.back().old_names.emplace_back(old_name); }
 
   template <class T>
@@ -208,7 +208,7 @@ std::vector<OptionNode> option_nodes(T& options) {
   return collector.take();
 }
 
-// One line of a table of options: a full dotted key and everything about it, as text.
+// One row of a table of options: the full dotted key, and everything else as text.
 struct OptionRow {
   std::string key;
   std::string type;  // "whole number, 0 to 1024"
@@ -224,9 +224,9 @@ std::vector<OptionRow> option_rows(const std::vector<OptionNode>& nodes,
                                    const std::vector<OptionNode>& defaults);
 }  // namespace internal
 
-// Applies "model.block.width=256". The text is read according to the option's type; a list is written
-// "1,2,3"; setting the option that names a kind switches to that kind's defaults. On an error the options
-// are left as they were.
+// Applies "model.block.width=256". The text is parsed according to the option's type; a list is written
+// "1,2,3"; setting the option that names a kind switches to that kind's defaults. On error the options are
+// unchanged.
 template <class T>
 void set_option(T& options, std::string_view assignment) {
   T changed = options;
@@ -234,15 +234,15 @@ void set_option(T& options, std::string_view assignment) {
   options = std::move(changed);
 }
 
-// Throws where a number is not finite or outside its range: for options that came from code.
+// Throws if a number is not finite or out of range: for options set in code.
 template <class T>
 void check_ranges(const T& options, const std::string& where = "") {
   T copy = options;
   internal::check_ranges(option_nodes(copy), where);
 }
 
-// Every option with its default and its present value. Where the kind of a variant is not the default
-// one, the defaults of its fields are those of the present kind.
+// Every option with its default and current value. If the kind of a variant is not the default, the defaults
+// of its fields are those of the current kind.
 template <class T>
 std::vector<OptionRow> option_rows(const T& options) {
   T copy = options;

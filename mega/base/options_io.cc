@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Reads JSON into options. Each function takes the dotted key of what it reads, for messages.
+// Reads JSON into options. Each function takes the dotted key of the option, for error messages.
 class Reader {
  public:
   Reader(const std::vector<OptionNode>& root, const OptionSource& source) : root_(root), source_(source) {}
@@ -25,7 +25,7 @@ class Reader {
     for (const auto& [name, value] : json.items()) {
       const OptionNode* node = find_option(known, name);
       if (node == nullptr) fail_unknown(known, name, key);
-      if (!source_.lines.empty()) note_old_name(*node, key, name);  // a person wrote this
+      if (!source_.lines.empty()) note_old_name(*node, key, name);  // only for files written by hand
       read(*node, value, dotted(key, name));
     }
   }
@@ -35,7 +35,7 @@ class Reader {
   }
 
  private:
-  // The kind comes first: it decides which other keys there are.
+  // The kind is read first: it determines which other keys exist.
   void choose_kinds(const std::vector<OptionNode>& nodes, const Json& json, const std::string& key) const {
     for (const OptionNode& node : nodes) {
       const auto* variant = std::get_if<VariantRef>(&node.value);
@@ -52,8 +52,8 @@ class Reader {
   }
 
   void assign(int64_t* target, const OptionNode& node, const Json& json, const std::string& key) const {
-    constexpr double kExact = 9007199254740992;  // 2^53: above it a double may not be the number written
-    if (json.is_number_float()) {                // 1e6 is a float to TOML and a whole number to people
+    constexpr double kExact = 9007199254740992;  // 2^53: above it a double may not be exact
+    if (json.is_number_float()) {                // TOML parses 1e6 as a float: accept it as a whole number
       const double number = json.get<double>();
       if (!(std::abs(number) <= kExact && std::trunc(number) == number)) fail_type(node, json, key);
       *target = static_cast<int64_t>(number);
@@ -86,7 +86,7 @@ class Reader {
       fail(at(key), "expected ", type_text(node), ", got ", in_quotes(name),
            guess.empty() ? "" : "; did you mean " + guess + "?", newer_note());
     }
-    // Choosing the present kind of a variant again must not reset its fields.
+    // Setting the current kind of a variant again must not reset its fields.
     if (target.get() != name) target.set(name);
   }
 

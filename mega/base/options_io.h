@@ -11,11 +11,11 @@
 
 namespace mega {
 
-// Where options come from: what error messages point at.
+// Where options come from, for error messages.
 struct OptionSource {
   std::string name;                  // a path; may be empty
-  std::map<std::string, int> lines;  // the line of each dotted key, where known
-  std::string newer_version;         // set if a newer version of the program wrote this, and then its number
+  std::map<std::string, int> lines;  // the line of each dotted key, if known
+  std::string newer_version;         // the version of the program that wrote this, if newer than this one
 };
 
 namespace internal {
@@ -35,7 +35,7 @@ nlohmann::ordered_json options_to_json(const T& options) {
 }
 
 // Fields that are not in the JSON keep their value. An unknown key, a wrong type or a number out of range is
-// an Error that says where, and leaves the options as they were.
+// an Error with its location, and leaves the options unchanged.
 template <class T>
 void options_from_json(T& options, const nlohmann::json& json, const OptionSource& source = {}) {
   T changed = options;

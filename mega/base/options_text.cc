@@ -35,7 +35,7 @@ struct TypeText {
   std::string operator()(const bool*) const { return "true or false"; }
   std::string operator()(const int64_t*) const { return "a whole number" + range_text(node.range); }
   std::string operator()(const double*) const { return "a number" + range_text(node.range); }
-  std::string operator()(const std::string*) const { return "a text"; }
+  std::string operator()(const std::string*) const { return "a string"; }
   std::string operator()(const ChoiceRef& choice) const { return "one of " + join(choice.names, ", "); }
   std::string operator()(const VariantRef& variant) const { return (*this)(variant.kind); }
   std::string operator()(const GroupRef&) const { return "a group of options"; }

@@ -1,4 +1,4 @@
-// How options read in messages and tables, and how they are found by name: shared by the parts of options.
+// Options as text in messages and tables, and lookup by name: shared by options.cc and options_io.cc.
 #pragma once
 
 #include <string>
@@ -9,31 +9,31 @@
 
 namespace mega::internal {
 
-// Of full precision, and without an exponent where a person would not write one.
+// Full precision, with an exponent only for very large or small numbers.
 std::string number_text(double number);
 
-// What may be put there: "a whole number, 0 to 1024".
+// The allowed values: "a whole number, 0 to 1024".
 std::string type_text(const OptionNode& node);
 
-// What is there: "16", "1,2,3".
+// The current value: "16", "1,2,3".
 std::string value_text(const OptionNode& node);
 
 std::string dotted(const std::string& group, const std::string& name);
 
-// The options of a group, those of the chosen kind of each variant included.
+// The options of a group, including those of the chosen kind of each variant.
 std::vector<OptionNode> with_variant_fields(const std::vector<OptionNode>& nodes);
 
-// By its name, or by one that it had.
+// Finds an option by its current or an old name.
 const OptionNode* find_option(const std::vector<OptionNode>& nodes, std::string_view name);
 
-// Tells the user, on standard error, of an option that was found under an old name.
+// Prints a note to standard error if the option was found under an old name.
 void note_old_name(const OptionNode& node, const std::string& group, const std::string& name);
 
 // For a `name` that the group `key` does not have: "unknown option "widht"; did you mean model.block.width?"
 std::string unknown_option_text(const std::vector<OptionNode>& root, const std::vector<OptionNode>& known,
                                 const std::string& key, const std::string& name);
 
-// Throws if a number is not finite or out of its range; nothing to check for other options.
+// Throws if a number is not finite or out of range; no effect for other options.
 void check_range(const OptionNode& node, const std::string& where);
 
 }  // namespace mega::internal

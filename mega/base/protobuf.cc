@@ -23,7 +23,7 @@ std::optional<uint64_t> ProtobufReader::take_varint() {
 
 std::optional<ProtobufField> ProtobufReader::take_field() {
   const auto key = take_varint();
-  if (!key || *key > UINT32_MAX || *key < 8) return std::nullopt;  // numbers begin at 1
+  if (!key || *key > UINT32_MAX || *key < 8) return std::nullopt;  // field numbers start at 1
   ProtobufField field;
   field.number = static_cast<uint32_t>(*key >> 3);
   field.type = static_cast<WireType>(*key & 7);

@@ -1,5 +1,5 @@
-// Named random streams from one seed: each consumer (the initialisation of a layer, the order of an epoch, a
-// dropout) has a stream of its own, so that adding one consumer does not move the numbers of the others.
+// Named random streams from one seed: each consumer (initialisation of a layer, order of an epoch, dropout)
+// has its own stream, so that adding a consumer does not change the numbers of the others.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace mega {
 
-// The finaliser of SplitMix64: every bit of the input reaches every bit of the output.
+// The finaliser of SplitMix64: every input bit affects every output bit.
 constexpr uint64_t mix_bits(uint64_t x) {
   x ^= x >> 30;
   x *= 0xBF58476D1CE4E5B9U;
@@ -17,7 +17,7 @@ constexpr uint64_t mix_bits(uint64_t x) {
   return x;
 }
 
-// The seed of the stream `name`, e.g. ("dropout", step). Depends on nothing but its arguments.
+// The seed of the stream `name`, e.g. ("dropout", step). Depends only on its arguments.
 constexpr uint64_t stream_seed(uint64_t seed, std::string_view name, uint64_t index = 0) {
   constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15U;
   uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
@@ -29,7 +29,7 @@ constexpr uint64_t stream_seed(uint64_t seed, std::string_view name, uint64_t in
   return mix_bits(hash + mix_bits(index + kGoldenRatio));
 }
 
-// Random numbers (SplitMix64), the same on every platform: the distributions of the standard library are not.
+// Random numbers (SplitMix64), the same on every platform, unlike the distributions of the standard library.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -39,11 +39,11 @@ class Random {
     return mix_bits(state_);
   }
 
-  // 0 <= x < 1, of 53 bits.
+  // Uniform in [0, 1), 53 bits.
   double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
 
-  // Uniform in 0 .. count - 1; count > 0. Random again where the last, incomplete round of remainders would
-  // favour the small ones.
+  // Uniform in 0 .. count - 1; count > 0. Rejection sampling, because the last, incomplete range of
+  // remainders would favour small numbers.
   int64_t below(int64_t count) {
     const auto n = static_cast<uint64_t>(count);
     const uint64_t incomplete = (0 - n) % n;

@@ -33,7 +33,7 @@ std::string little_endian(uint64_t value) {
   return bytes;
 }
 
-// Bytes of a tensor; false where they do not fit an int64.
+// Size of a tensor in bytes; false if it does not fit an int64.
 bool checked_size(DType dtype, std::span<const int64_t> shape, int64_t& bytes) {
   bytes = element_size(dtype);
   for (const int64_t size : shape)
@@ -47,7 +47,7 @@ std::string shape_text(std::span<const int64_t> shape) {
   return "[" + join(sizes, ", ") + "]";
 }
 
-// A whole number in 0 .. int64's largest.
+// A whole number from 0 to INT64_MAX.
 int64_t whole_number(const nlohmann::json& value, const std::string& where) {
   constexpr auto kLargest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   require(value.is_number_unsigned() && value.get<uint64_t>() <= kLargest, where,
@@ -69,12 +69,12 @@ struct Entry {
 
 Entry parse_entry(const std::string& name, const nlohmann::json& json, const std::string& where) {
   require(json.is_object(), where, ": expected {dtype, shape, data_offsets}");
-  require(json.size() == 3, where, ": expected dtype, shape and data_offsets and nothing else");
+  require(json.size() == 3, where, ": expected only dtype, shape and data_offsets");
   Entry entry;
   entry.tensor.name = name;
 
   const nlohmann::json& dtype = member(json, "dtype", where);
-  require(dtype.is_string(), where, ": dtype is not a text");
+  require(dtype.is_string(), where, ": dtype is not a string");
   try {
     entry.tensor.dtype = parse_enum<DType>(dtype.get_ref<const std::string&>());
   } catch (const Error& error) {
@@ -91,13 +91,13 @@ Entry parse_entry(const std::string& name, const nlohmann::json& json, const std
   require(offsets.is_array() && offsets.size() == 2, where, ": data_offsets is not [begin, end]");
   entry.begin = whole_number(offsets[0], where + ": data_offsets");
   entry.end = whole_number(offsets[1], where + ": data_offsets");
-  require(entry.begin <= entry.end, where, ": data ends before it begins");
+  require(entry.begin <= entry.end, where, ": data_offsets: end is before begin");
 
   int64_t bytes = 0;
   const bool fits = checked_size(entry.tensor.dtype, entry.tensor.shape, bytes);
   require(fits && bytes == entry.end - entry.begin, where, ": shape ", shape_text(entry.tensor.shape), " of ",
-          to_string(entry.tensor.dtype), " does not take the ", entry.end - entry.begin,
-          " bytes that data_offsets gives it");
+          to_string(entry.tensor.dtype), " does not match the ", entry.end - entry.begin,
+          " bytes of data_offsets");
   return entry;
 }
 
@@ -106,13 +106,13 @@ Metadata parse_metadata(const nlohmann::json& json, const std::string& where) {
   Metadata metadata;
   for (const auto& [key, value] : json.items()) {
     require(value.is_string(), where, ": ", kMetadataKey, ": the value of ", in_quotes(key),
-            " is not a text");
+            " is not a string");
     metadata[key] = value.get<std::string>();
   }
   return metadata;
 }
 
-// Bytes other than 0 and 1 are not values of a C++ bool.
+// Bytes other than 0 and 1 are not valid C++ bools.
 void check_booleans(const TensorView& tensor, const std::string& where) {
   if (tensor.dtype != DType::BOOL) return;
   const bool valid = std::all_of(tensor.data.begin(), tensor.data.end(),
@@ -125,7 +125,7 @@ std::string make_header(std::span<const TensorView> tensors, const Metadata& met
   if (!metadata.empty()) header[kMetadataKey] = metadata;
   size_t offset = 0;
   std::string text;
-  // Pieced together by hand because looking up a key of an ordered object is linear in its size.
+  // Concatenated by hand, because key lookup in an ordered object is linear in its size.
   for (const TensorView& tensor : tensors) {
     const nlohmann::ordered_json entry = {{"dtype", to_string(tensor.dtype)},
                                           {"shape", tensor.shape},
@@ -177,14 +177,14 @@ Safetensors Safetensors::parse(std::span<const std::byte> bytes, const std::stri
   const uint64_t header_size = read_little_endian(bytes);
   bytes = bytes.subspan(kLengthBytes);
   require(header_size <= bytes.size() && header_size <= kLongestHeader, where,
-          ": not a safetensors file: its first 8 bytes ask for a header of ", header_size, " bytes, and ",
-          bytes.size(), " follow (at most ", kLongestHeader, " are read)");
+          ": not a safetensors file: its first 8 bytes give a header size of ", header_size, " bytes, but ",
+          bytes.size(), " follow (the maximum is ", kLongestHeader, ")");
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), header_size);
   const nlohmann::json header = parse_json(text, where + ": header", {.depth = 4});
-  // Not any white space: no byte of a header can change unnoticed.
+  // No other white space: any changed byte of a header is detected.
   require(header.is_object() && text.starts_with('{') &&
               text.substr(text.rfind('}') + 1).find_first_not_of(' ') == text.npos,
-          where, ": header: expected an object, and nothing but blanks after it");
+          where, ": header: expected an object followed only by spaces");
   const std::span<const std::byte> data = bytes.subspan(header_size);
 
   Safetensors result;
@@ -200,14 +200,14 @@ Safetensors Safetensors::parse(std::span<const std::byte> bytes, const std::stri
     return std::tie(a.begin, a.end, a.tensor.name) < std::tie(b.begin, b.end, b.tensor.name);
   });
 
-  // Each tensor begins where the one before it ended: then nothing overlaps and nothing is left over.
+  // Each tensor must begin where the previous one ended: no overlaps and no gaps.
   int64_t expected = 0;
   for (Entry& entry : entries) {
     const std::string tensor_where = where + ": tensor " + in_quotes(entry.tensor.name);
     require(entry.begin == expected, tensor_where, ": data begins at ", entry.begin, ", expected ", expected,
             " (holes and overlaps are not allowed)");
     require(static_cast<uint64_t>(entry.end) <= data.size(), tensor_where, ": data ends at ", entry.end,
-            ", past the end of the file (", data.size(), " bytes of data; is the file cut off?)");
+            ", past the end of the file (", data.size(), " bytes of data; is the file truncated?)");
     entry.tensor.data =
         data.subspan(static_cast<size_t>(entry.begin), static_cast<size_t>(entry.end - entry.begin));
     check_booleans(entry.tensor, tensor_where);
@@ -240,15 +240,15 @@ void write_safetensors(const std::filesystem::path& path, std::vector<TensorView
   for (const TensorView& tensor : tensors) {
     const std::string where = path.string() + ": tensor " + in_quotes(tensor.name);
     require(tensor.name != kMetadataKey, where, ": the name is reserved");
-    require(names.insert(tensor.name).second, where, ": written twice");
+    require(names.insert(tensor.name).second, where, ": duplicate name");
     int64_t bytes = 0;
     require(
         checked_size(tensor.dtype, tensor.shape, bytes) && static_cast<uint64_t>(bytes) == tensor.data.size(),
-        where, ": shape ", shape_text(tensor.shape), " of ", to_string(tensor.dtype), " does not take ",
+        where, ": shape ", shape_text(tensor.shape), " of ", to_string(tensor.dtype), " does not match ",
         tensor.data.size(), " bytes");
   }
-  // Whole multiples of 64 bytes first keep each other aligned; after them larger elements before smaller
-  // ones, so that every offset is a multiple of the element. The name makes the order complete.
+  // Sizes that are multiples of 64 bytes come first and keep each other aligned; then larger elements before
+  // smaller ones, so that every offset is a multiple of the element size. Ties are broken by name.
   std::sort(tensors.begin(), tensors.end(), [](const TensorView& a, const TensorView& b) {
     const auto key = [](const TensorView& t) {
       return std::make_tuple(t.data.size() % kAlignment != 0, -element_size(t.dtype),
@@ -261,7 +261,7 @@ void write_safetensors(const std::filesystem::path& path, std::vector<TensorView
   try {
     header = make_header(tensors, metadata);
   } catch (const nlohmann::json::exception& error) {
-    fail(path.string(), ": a name or a metadata text is not valid UTF-8: ", error.what());
+    fail(path.string(), ": a name or metadata value is not valid UTF-8: ", error.what());
   }
   while ((kLengthBytes + header.size()) % kAlignment != 0) header += ' ';
   AtomicFile file(path);

@@ -5,7 +5,7 @@
 //              "data_offsets": [begin, end]}, ...}, padded with spaces
 //   the rest  the data, in one piece: no holes, no overlaps
 //
-// Files come from strangers: everything is checked when a file is opened, and a bad one gives an Error.
+// Files are untrusted: everything is validated when a file is opened, and an invalid file is an Error.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,8 @@ struct EnumNames<DType> {
 // Bytes of one element.
 int64_t element_size(DType dtype);
 
-// A tensor in somebody else's memory, row major. Not necessarily aligned to its element: the format does
-// not ask writers for that, so copy with memcpy unless is_aligned.
+// A non-owning view of a tensor, row major. Not necessarily aligned to its element size, because the format
+// does not require it: copy with memcpy unless is_aligned.
 struct TensorView {
   std::string name;
   DType dtype = DType::F32;
@@ -57,12 +57,12 @@ using Metadata = std::map<std::string, std::string>;
 
 class Safetensors {
  public:
-  // Maps the file; it stays mapped as long as a copy of this object lives.
+  // Maps the file; it stays mapped while a copy of this object exists.
   static Safetensors open(const std::filesystem::path& path);
-  // Reads from memory that outlives the object. `where` names it in error messages.
+  // Reads from memory that must outlive the object. `where` is used in error messages.
   static Safetensors parse(std::span<const std::byte> bytes, const std::string& where);
 
-  const std::vector<TensorView>& tensors() const { return tensors_; }  // in the order of their data
+  const std::vector<TensorView>& tensors() const { return tensors_; }  // ordered by data offset
   const Metadata& metadata() const { return metadata_; }
 
   const TensorView* find(std::string_view name) const;  // nullptr if there is none
@@ -76,8 +76,8 @@ class Safetensors {
   Metadata metadata_;
 };
 
-// Writes all tensors or nothing. The data starts at a multiple of 64 bytes; tensors are ordered so that each
-// is aligned to its element, and to 64 bytes if its size is a multiple of 64.
+// Writes the file atomically. The data starts at a multiple of 64 bytes; tensors are ordered so that each is
+// aligned to its element size, and to 64 bytes if its size is a multiple of 64.
 void write_safetensors(const std::filesystem::path& path, std::vector<TensorView> tensors,
                        const Metadata& metadata);
 

@@ -38,14 +38,14 @@ LineReader::LineReader(const std::filesystem::path& path, size_t longest)
     : stream_(path), longest_(longest), buffer_(kBufferSize, '\0') {}
 
 bool LineReader::next(std::string& line) {
-  size_t searched = 0;  // bytes of this line that hold no line end
+  size_t searched = 0;  // bytes of this line known to contain no line end
   size_t stop = 0;      // where the next line begins
   while (true) {
     const char* from = buffer_.data() + begin_;
     const void* found = std::memchr(from + searched, '\n', end_ - begin_ - searched);
     searched = found != nullptr ? static_cast<size_t>(static_cast<const char*>(found) - from) : end_ - begin_;
     stop = begin_ + searched + (found != nullptr ? 1 : 0);
-    // One byte more than allowed may still be the \r of a line end.
+    // One byte more than allowed may be the \r of a line end.
     const bool too_long = searched > 0 && searched - 1 > longest_;
     if (found != nullptr || ended_ || too_long) break;
     read_more();
@@ -55,7 +55,7 @@ bool LineReader::next(std::string& line) {
   std::string_view text(buffer_.data() + begin_, searched);
   if (stop > begin_ + searched && text.ends_with('\r')) text.remove_suffix(1);
   require(text.size() <= longest_, where(), ": the line is longer than ", human_bytes(longest_),
-          ", the most that is read; is this a text file?");
+          ", the limit; is this a text file?");
   line.assign(text);
   begin_ = stop;
   return true;
@@ -64,7 +64,7 @@ bool LineReader::next(std::string& line) {
 void LineReader::read_more() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= std::exchange(begin_, 0);
-  // At least half is free for reading, so that a long line is moved a bounded number of times in all.
+  // Keep at least half free, so that a long line is moved a bounded number of times.
   if (end_ > buffer_.size() / 2) buffer_.resize(2 * buffer_.size());
   const size_t count = stream_.read_some(std::span(buffer_).subspan(end_));
   end_ += count;
@@ -82,8 +82,7 @@ std::string read_stream(const std::filesystem::path& path, size_t most) {
     const size_t wanted = content.size() - filled;
     const size_t count = stream.read(std::span(content).subspan(filled));
     filled += count;
-    require(filled <= most, stream.name(), ": holds more than ", human_bytes(most),
-            ", the most that is read");
+    require(filled <= most, stream.name(), ": has more than ", human_bytes(most), ", the limit");
     if (count < wanted) break;
   }
   content.resize(filled);

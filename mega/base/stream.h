@@ -1,4 +1,4 @@
-// Streams of bytes: files, standard input, and what is inside a gzip, xz or zstd file.
+// Byte streams: files and standard input, plain or compressed with gzip, xz or zstd.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace mega {
 class ByteSource;
 class ByteSink;
 
-// The bytes of a file; "-" is standard input. Compression is known by content, not by name. A damaged or
-// truncated file is an Error that names it.
+// The decompressed bytes of a file; "-" is standard input. Compression is detected by content, not by name. A
+// damaged or truncated file is an Error that names it.
 class InputStream {
  public:
   explicit InputStream(const std::filesystem::path& path);
@@ -23,10 +23,10 @@ class InputStream {
   InputStream(InputStream&&) noexcept;
   InputStream& operator=(InputStream&&) noexcept;
 
-  // Fills `into` as far as there are bytes; 0 at the end only.
+  // Fills `into` unless the stream ends before; returns 0 only at the end.
   size_t read(std::span<char> into);
 
-  // At least one byte, but does not wait for a pipe to fill `into`; 0 at the end only.
+  // Reads at least one byte, but does not wait for a pipe to fill `into`; returns 0 only at the end.
   size_t read_some(std::span<char> into);
 
   // The path, or "standard input".
@@ -37,7 +37,7 @@ class InputStream {
   std::unique_ptr<ByteSource> source_;
 };
 
-// Lines of a stream, without their ending (\n or \r\n). The last line needs none.
+// Lines of a stream, without the line ending (\n or \r\n). The last line may lack one.
 class LineReader {
  public:
   // A line longer than `longest` bytes is an Error.
@@ -55,15 +55,15 @@ class LineReader {
   InputStream stream_;
   size_t longest_;
   std::string buffer_;
-  size_t begin_ = 0, end_ = 0;  // what of the buffer was read from the stream and not yet given out
+  size_t begin_ = 0, end_ = 0;  // part of the buffer that was read but not yet returned
   int64_t number_ = 0;
   bool ended_ = false;
 };
 
-// Everything in a file or standard input, unpacked; more than `most` bytes is an Error.
+// The whole of a file or standard input, decompressed; more than `most` bytes is an Error.
 std::string read_stream(const std::filesystem::path& path, size_t most = size_t{1} << 36);
 
-// A file that appears whole or not at all (AtomicFile), packed as its name says: .gz, .xz, .zst or plain.
+// An AtomicFile, compressed according to its extension: .gz, .xz, .zst or plain.
 class OutputStream {
  public:
   explicit OutputStream(const std::filesystem::path& path);
@@ -78,7 +78,7 @@ class OutputStream {
   std::unique_ptr<ByteSink> sink_;
 };
 
-// "reviews.tsv.gz" -> "reviews.tsv": the path without an ending that says how it is packed.
+// "reviews.tsv.gz" -> "reviews.tsv": the path without a compression extension.
 std::filesystem::path without_packing(const std::filesystem::path& path);
 
 }  // namespace mega

@@ -42,7 +42,7 @@ bool within(char32_t point, std::span<const CodePoints> ranges) {
                      [point](CodePoints r) { return r.first <= point && point <= r.last; });
 }
 
-// The common ranges, not all of Unicode: a table that is off by a column is still readable.
+// Common ranges, not all of Unicode: a table that is off by one column is still readable.
 constexpr CodePoints kZeroWidth[] = {{0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
 constexpr CodePoints kDoubleWidth[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},
                                        {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
@@ -99,7 +99,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string nearest(std::string_view name, std::span<const std::string> known) {
-  constexpr size_t kLongestName = 200;  // the distance costs the product of the lengths
+  constexpr size_t kLongestName = 200;  // the cost is the product of the lengths
   if (name.size() > kLongestName) return {};
   const size_t tolerance = 1 + name.size() / 3;
   std::string best;
@@ -107,7 +107,7 @@ std::string nearest(std::string_view name, std::span<const std::string> known) {
   for (const std::string& candidate : known) {
     if (candidate.size() > kLongestName) continue;
     const size_t distance = edit_distance(name, candidate);
-    // A distance of the whole length shares no letter: no help.
+    // At a distance of the whole length, the names share no letter: not a useful suggestion.
     if (distance < best_distance && distance < std::max(name.size(), candidate.size())) {
       best = candidate;
       best_distance = distance;
@@ -136,7 +136,7 @@ std::string human_bytes(uint64_t bytes) {
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes);
   size_t unit = 0;
-  // 1023.95 would print as 1024.0: step up where the rounded number would.
+  // 1023.95 would print as 1024.0: use the next unit.
   while (value >= (unit == 0 ? 1024.0 : 1023.95) && unit + 1 < kUnits.size()) {
     value /= 1024;
     ++unit;
@@ -158,7 +158,7 @@ std::string human_seconds(double seconds) {
   };
   constexpr std::array<Unit, 3> kUnits = {Unit{86400, "d", "h", 3600}, Unit{3600, "h", "min", 60},
                                           Unit{60, "min", "s", 1}};
-  constexpr double kForever = 1e15;  // more than this does not fit the integers below
+  constexpr double kForever = 1e15;  // larger values overflow the integers below
   if (seconds > kForever) return printed("%.3g %s", seconds / 86400, "d");
   for (const Unit& unit : kUnits) {
     const int64_t smaller = std::llround(seconds / static_cast<double>(unit.smaller_seconds));

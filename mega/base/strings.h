@@ -1,4 +1,4 @@
-// Small things about text: what error messages, tables and progress lines are made of.
+// String helpers for error messages, tables and progress lines.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace mega {
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
-// Always gives at least one part: "" is {""}, "a,,b" is {"a", "", "b"}.
+// Always returns at least one part: "" gives {""}, "a,,b" gives {"a", "", "b"}.
 std::vector<std::string> split(std::string_view text, char separator);
 
 std::string_view trim(std::string_view text);
 
-// The text in double quotes, fit for one line of a message: control characters escaped, long text cut.
+// The text in double quotes for a one-line message: control characters escaped, long text truncated.
 std::string in_quotes(std::string_view text);
 
-// The known name a user probably meant, or "" when none is close.
+// The known name that the user probably meant, or "" if none is close.
 std::string nearest(std::string_view name, std::span<const std::string> known);
 
 // 252237824 -> "252,237,824".
@@ -34,7 +34,7 @@ std::string human_bytes(uint64_t bytes);
 // 0.0042 -> "4.2 ms", 75 -> "1 min 15 s", 8100 -> "2 h 15 min".
 std::string human_seconds(double seconds);
 
-// Columns the text takes in a terminal: UTF-8, combining marks take none, East Asian wide and emoji two.
+// Width of UTF-8 text in terminal columns: combining marks take none, East Asian wide and emoji two.
 int64_t display_width(std::string_view text);
 
 }  // namespace mega

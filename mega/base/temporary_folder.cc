@@ -11,11 +11,10 @@ namespace mega {
 TemporaryFolder::TemporaryFolder() {
   std::error_code error;
   const std::filesystem::path root = std::filesystem::temp_directory_path(error);
-  require(!error, "no folder for temporary files: ", error.message(), "; set TMPDIR to one");
+  require(!error, "no folder for temporary files: ", error.message(), "; set TMPDIR to a writable folder");
   std::string name = (root / "mega_XXXXXX").string();
   require(::mkdtemp(name.data()) != nullptr, root.string(),
-          ": cannot make a folder in it: ", std::strerror(errno),
-          "; set TMPDIR to a folder that can be written to");
+          ": cannot create a folder in it: ", std::strerror(errno), "; set TMPDIR to a writable folder");
   path_ = name;
 }
 

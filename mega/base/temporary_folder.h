@@ -1,11 +1,12 @@
-// A folder for files that nobody needs afterwards.
+// A folder for temporary files.
 #pragma once
 
 #include <filesystem>
 
 namespace mega {
 
-// A new, empty folder that only this user can read, below TMPDIR or /tmp; removed with all it holds.
+// A new, empty folder under TMPDIR or /tmp that only this user can read; the destructor removes it with its
+// contents.
 class TemporaryFolder {
  public:
   TemporaryFolder();

@@ -1,4 +1,4 @@
-// What tells tensors from others, and damaged ones from whole ones.
+// A hash of tensors, to identify them and to detect damage.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace mega {
 
-// Of names, types, shapes and contents (mega/base/hash.h), whatever the order.
+// Hashes names, types, shapes and contents (mega/base/hash.h), independent of the order.
 uint64_t hash_tensors(std::vector<TensorView> tensors, uint64_t seed = 0);
 
 }  // namespace mega

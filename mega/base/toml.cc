@@ -39,7 +39,7 @@ class Converter {
       case toml::node_type::boolean:
         return node.as_boolean()->get();
       default:
-        fail(name_, ":", line, ": ", key, ": dates and times are not used here; write a text in quotes");
+        fail(name_, ":", line, ": ", key, ": dates and times are not supported; write a string in quotes");
     }
   }
 

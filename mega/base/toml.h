@@ -1,4 +1,4 @@
-// Reading TOML into JSON values, remembering the line of each.
+// Parses TOML into JSON values and the line of each.
 #pragma once
 
 #include <map>
@@ -10,10 +10,10 @@ namespace mega {
 
 struct TomlDocument {
   nlohmann::json values;
-  std::map<std::string, int> lines;  // by dotted key, "model.block.width"; a list's by "cutoffs[0]" too
+  std::map<std::string, int> lines;  // by dotted key, "model.block.width"; list elements as "cutoffs[0]"
 };
 
-// `name` stands in error messages: "presets/x.toml:12: ...".
+// `name` is used in error messages: "presets/x.toml:12: ...".
 TomlDocument parse_toml(std::string_view text, const std::string& name);
 
 }  // namespace mega

@@ -5,14 +5,14 @@
 namespace mega {
 namespace {
 
-// Bytes of the character that `lead` begins; 0 where it begins none.
+// Length in bytes of a character with this lead byte; 0 if it is not a lead byte.
 size_t length_by(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (lead < 0xC2 || lead > 0xF4) return 0;
   return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-// The second byte decides about overlong forms, surrogates and what is beyond U+10FFFF.
+// The second byte determines overlong forms, surrogates and code points beyond U+10FFFF.
 bool can_be_second(unsigned char lead, unsigned char second) {
   const unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;

@@ -1,4 +1,4 @@
-// Where the characters of a text begin and end, whatever its bytes are.
+// UTF-8 decoding of arbitrary bytes.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace mega {
 
-// What stands for bytes that are no UTF-8: U+FFFD, the replacement character.
+// Replaces invalid UTF-8: U+FFFD, the replacement character.
 inline constexpr std::string_view kReplacement = "\uFFFD";
 
 inline constexpr size_t kLongestCharacter = 4;  // bytes
@@ -15,13 +15,13 @@ inline constexpr size_t kLongestCharacter = 4;  // bytes
 struct Character {
   size_t length;  // in bytes, at least 1
   char32_t point;
-  bool valid;  // false: half a character, a longer form than needed, a surrogate, beyond U+10FFFF
+  bool valid;  // false: incomplete, overlong, a surrogate, or beyond U+10FFFF
 };
 
 // The text must not be empty.
 Character first_character(std::string_view text);
 
-// Bytes of the character that the text begins with; 0 where that is none, or at the end of the text.
+// Length in bytes of the first character; 0 if it is invalid or the text is empty.
 size_t utf8_length(std::string_view text);
 
 inline bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
@@ -29,10 +29,10 @@ inline bool continues_character(char byte) { return (static_cast<unsigned char>(
 // The text, or its beginning of at most so many bytes, without half a character at the end.
 std::string_view whole_characters(std::string_view text, size_t most);
 
-// Bytes at the end of the text that begin a character and do not complete it.
+// Number of bytes at the end of the text that begin a character but do not complete it.
 size_t incomplete_bytes(std::string_view text);
 
-// The text with a replacement character for everything that is no UTF-8.
+// The text with invalid UTF-8 replaced by replacement characters.
 std::string valid_utf8(std::string_view text);
 
 }  // namespace mega

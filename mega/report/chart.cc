@@ -13,8 +13,8 @@
 namespace mega {
 namespace {
 
-// One colour per curve, distinct also for the colour-blind (after Okabe and Ito); brighter on dark ground.
-// A chart that is a document of its own paints its ground: a viewer's may be white in dark mode too.
+// One colour per curve, distinguishable for colour-blind readers (after Okabe and Ito); brighter in dark
+// mode. A stand-alone chart paints its background, because a viewer's may be white even in dark mode.
 constexpr const char* kStyle =
     "<style>"
     ".mega-chart{--ink:#24292f;--faint:#6e7781;--grid:#e3e6ea;--shade:#0b69b3;"
@@ -37,7 +37,7 @@ constexpr size_t kColours = 8;
 
 constexpr double kWidth = 480;
 constexpr double kHeight = 280;
-constexpr double kCharacter = 6.6;  // a character's width, about
+constexpr double kCharacter = 6.6;  // approximate width of a character
 
 std::string number(double value) {
   std::array<char, 48> text;
@@ -75,7 +75,7 @@ std::string line(const char* kind, double x1, double y1, double x2, double y2) {
 
 double text_width(const std::string& text) { return kCharacter * static_cast<double>(display_width(text)); }
 
-// Where the curves or bars are, in the coordinates of the document (y downwards).
+// The plot area in document coordinates (y downwards).
 struct Frame {
   double left, top, right, bottom;
   Axis x, y;
@@ -98,7 +98,7 @@ std::string draw_axes(const Frame& frame, const std::string& x_label, const std:
   }
   svg += line("axis", frame.left, frame.bottom, frame.right, frame.bottom);
   svg += text_at((frame.left + frame.right) / 2, frame.bottom + 32, x_label, Anchor::kMiddle, "faint");
-  // Above the axis rather than turned by its side: nobody reads with the head tilted.
+  // Above the axis instead of rotated beside it: easier to read.
   if (!y_label.empty()) svg += text_at(8, frame.top - 12, y_label, Anchor::kStart, "faint");
   return svg;
 }
@@ -124,8 +124,8 @@ struct Extent {
   }
 };
 
-// Of a run without gaps, no more points than can be told apart: the lowest and highest of each stretch, so
-// that no peak is lost.
+// Reduces a run without gaps to the points that are visible at this width: the min and max of each interval,
+// so that no peak is lost.
 std::vector<Point> thinned(const std::vector<Point>& points) {
   constexpr size_t kStretches = 400;
   if (points.size() <= 2 * kStretches) return points;
@@ -146,7 +146,7 @@ std::string draw_run(const Frame& frame, const std::vector<Point>& run) {
   std::string path;
   for (const Point& point : thinned(run))
     path += (path.empty() ? "M" : "L") + number(frame.at_x(point.x)) + " " + number(frame.at_y(point.y));
-  return run.size() == 1 ? path + "h0" : path;  // a point of its own: as round as the line is wide
+  return run.size() == 1 ? path + "h0" : path;  // a single point: drawn as a dot
 }
 
 std::string draw_curve(const Frame& frame, const Curve& curve, const std::string& style) {
@@ -164,7 +164,7 @@ std::string draw_curve(const Frame& frame, const Curve& curve, const std::string
   return "<path class=\"curve\"" + style + " d=\"" + path + "\"/>";
 }
 
-// Colour first; when they are used up, dashes.
+// Vary the colour first, then the dashes.
 std::string curve_style(size_t index) {
   constexpr std::array kDashes = {"", ";stroke-dasharray:6 4", ";stroke-dasharray:2 4"};
   return " style=\"stroke:var(--c" + std::to_string(index % kColours) + ")" +
@@ -197,7 +197,7 @@ Legend draw_legend(const std::vector<Curve>& curves, double top) {
   return legend;
 }
 
-// Exact as long as it fits a cell.
+// Exact if it fits into a cell.
 std::string count_label(double value) {
   constexpr double kLongest = 10'000;
   if (std::abs(value) < kLongest && value == std::floor(value))
@@ -218,7 +218,7 @@ std::string to_svg(const LineChart& chart) {
   }
   if (!x.any) return nothing_to_draw(chart.title);
 
-  // One curve that is named as the chart needs no legend.
+  // A single curve with the name of the chart needs no legend.
   const bool alone =
       chart.curves.size() == 1 && (chart.curves[0].name.empty() || chart.curves[0].name == chart.title);
   const Legend legend = draw_legend(alone ? std::vector<Curve>{} : chart.curves, 24);
@@ -278,7 +278,7 @@ std::string to_svg(const HeatMap& chart) {
       const double value = value_at(row, column);
       const double share = sum > 0 ? std::max(0.0, value) / sum : 0;
       const double x = left + cell * static_cast<double>(column);
-      // The root lets an error of a few percent be seen.
+      // The square root makes errors of a few percent visible.
       const double shade = 0.04 + 0.96 * std::sqrt(share);
       std::array<char, 16> opacity;
       std::snprintf(opacity.data(), opacity.size(), "%.3f", shade);

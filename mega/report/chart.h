@@ -1,5 +1,5 @@
-// Small charts as SVG, for reports and documentation. They bring their own style, follow light and dark mode,
-// and look the same inside a page and opened as a file. Any text and any numbers are safe to draw.
+// Small SVG charts for reports and documentation. They contain their own style, follow light and dark mode,
+// and look the same inside a page and as a file. Any text and any numbers can be drawn.
 #pragma once
 
 #include <string>
@@ -13,29 +13,29 @@ struct Point {
 
 struct Curve {
   std::string name;
-  std::vector<Point> points;  // by rising x; one that is not finite is a gap
+  std::vector<Point> points;  // sorted by x; a point that is not finite is a gap
 };
 
 struct LineChart {
   std::string title, x_label, y_label;
   std::vector<Curve> curves;
-  bool log_y = false;  // values of 0 and less are gaps then
+  bool log_y = false;  // if true, values <= 0 are gaps
   bool log_x = false;
 };
 
-// A matrix with its numbers; each cell is shaded by its share of its row, as suits a confusion matrix.
+// A matrix with its numbers; each cell is shaded by its share of the row, for confusion matrices.
 struct HeatMap {
   std::string title, row_label, column_label;
   std::vector<std::string> rows, columns;
-  std::vector<std::vector<double>> values;  // [row][column]; what is missing is 0
+  std::vector<std::vector<double>> values;  // [row][column]; missing values are 0
 };
 
-// How often values fall where: a histogram over a logarithmic or linear axis.
+// A histogram over a logarithmic or linear axis.
 struct Spectrum {
   std::string title, x_label;
   std::vector<double> values;
-  bool log_x = true;         // values of 0 and less are left out then
-  double low = 0, high = 0;  // of the axis; 0, 0: as the values have it
+  bool log_x = true;         // if true, values <= 0 are left out
+  double low = 0, high = 0;  // axis limits; 0, 0: min and max of the values
 };
 
 std::string to_svg(const LineChart& chart);

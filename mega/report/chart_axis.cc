@@ -8,11 +8,11 @@
 namespace mega {
 namespace {
 
-constexpr double kLargest = 1e100;    // beyond, differences and products would overflow
-constexpr double kSmallest = 1e-100;  // as good as 0
+constexpr double kLargest = 1e100;    // larger differences and products would overflow
+constexpr double kSmallest = 1e-100;  // treated as 0
 constexpr int kMostTicks = 24;
 
-// The smallest of 1, 2, 5, 10, 20, ... times a power of ten that is not below.
+// The smallest of 1, 2 and 5 times a power of ten that is >= least.
 double round_step(double least) {
   const double power = std::pow(10.0, std::floor(std::log10(least)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -61,7 +61,7 @@ bool drawable(double value, bool log) {
 }
 
 Axis make_axis(double low, double high, bool log, int wanted, bool rounded) {
-  constexpr double kNarrow = 1e-9;  // of the values: less is rounding, and no tick would fall between
+  constexpr double kNarrow = 1e-9;  // relative: a smaller range is rounding error and has no tick inside
   const double size = std::max(std::abs(low), std::abs(high));
   if (high - low <= std::max(kNarrow * size, kSmallest)) {
     const double margin = log ? low / 4 : size > kSmallest ? size / 10 : 1;
@@ -69,7 +69,8 @@ Axis make_axis(double low, double high, bool log, int wanted, bool rounded) {
     high += margin;
   }
   Axis axis{.low = low, .high = high, .log = log, .ticks = {}};
-  constexpr double kLinearEnough = 4;  // a narrower range than this ratio holds too few of 1, 2, 5
+  constexpr double kLinearEnough =
+      4;  // below this ratio of max to min, too few of 1, 2, 5 fall into the range
   if (log && high / low >= kLinearEnough)
     add_log_ticks(axis, wanted);
   else

@@ -1,4 +1,4 @@
-// The axis of a chart: where a value stands, and round numbers to label.
+// The axis of a chart: positions of values, and round tick labels.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct Axis {
 bool drawable(double value, bool log);
 
 // An axis for drawable values from `low` to `high`, which may be equal, with about `wanted` ticks. `rounded`:
-// it begins and ends at a tick.
+// start and end at a tick.
 Axis make_axis(double low, double high, bool log, int wanted, bool rounded);
 
 // A number for a label, rounded to multiples of `step`: 20000 -> "20k", 0.00002 -> "2e-5".

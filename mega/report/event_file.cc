@@ -31,7 +31,7 @@ void append_little_endian(std::string& bytes, Integer value) {
   for (size_t i = 0; i < sizeof value; ++i) bytes += static_cast<char>(value >> (8 * i));
 }
 
-// A protocol buffer message, field by field.
+// Builds a Protocol Buffers message field by field.
 class Message {
  public:
   Message& integer(int field, int64_t value) {
@@ -92,7 +92,7 @@ std::string host_name() {
   return name.data();
 }
 
-// Stored rotated and shifted: the checksum of bytes that hold their own checksum would say little.
+// TFRecord masks checksums, because the CRC of data that contains its own CRC is weak.
 uint32_t masked_checksum(std::string_view bytes) {
   constexpr uint32_t kOffset = 0xa282ead8;
   return std::rotr(crc32c(bytes), 15) + kOffset;
@@ -121,9 +121,9 @@ uint32_t crc32c(std::string_view bytes) {
 EventFile::EventFile(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) fail(folder.string(), ": cannot make the folder for event files: ", error.message());
+  if (error) fail(folder.string(), ": cannot create the folder for event files: ", error.message());
   path_ = folder / ("events.out.tfevents." + std::to_string(static_cast<int64_t>(now())) + "." + host_name());
-  // Appended to: a run that starts again within the same second goes on in the same file.
+  // O_APPEND: a run restarted within the same second appends to the same file.
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(path_.string(), ": cannot create: ", std::strerror(errno));
   write(Message().float64(kEventWallTime, now()).text(kEventFileVersion, "brain.Event:2").bytes());
@@ -151,7 +151,7 @@ void EventFile::text(std::string_view tag, int64_t step, std::string_view text) 
                            .message(kValueMetadata, Message().message(kMetadataPlugin, plugin))));
 }
 
-// Length, its checksum, the event, its checksum; in one call, so that a reader seldom meets half a record.
+// Length, its checksum, the event, its checksum; in one call, so that readers rarely see a partial record.
 void EventFile::write(std::string_view event) {
   std::string record;
   append_little_endian(record, static_cast<uint64_t>(event.size()));

@@ -1,5 +1,5 @@
-// Event files as TensorBoard reads them: scalars and text over steps. Every event is on disk when the call
-// returns, so that a run can be watched while it trains.
+// TensorBoard event files: scalars and text over steps. Each event is written when the call returns, so that
+// a run can be watched while it trains.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace mega {
 
 class EventFile {
  public:
-  // events.out.tfevents.<seconds>.<host> in the folder, which is made if needed.
+  // Creates events.out.tfevents.<seconds>.<host> in the folder, which is created if needed.
   explicit EventFile(const std::filesystem::path& folder);
   ~EventFile();
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
 
-  // A slash in the tag makes groups: "loss/train".
+  // A slash in the tag creates groups: "loss/train".
   void scalar(std::string_view tag, int64_t step, double value);
   void text(std::string_view tag, int64_t step, std::string_view text);  // shown as Markdown
 
@@ -29,7 +29,7 @@ class EventFile {
   int descriptor_ = -1;
 };
 
-// The Castagnoli checksum that guards each record.
+// CRC-32C (Castagnoli), the checksum of each record.
 uint32_t crc32c(std::string_view bytes);
 
 }  // namespace mega

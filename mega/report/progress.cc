@@ -37,7 +37,7 @@ int64_t width_of(std::FILE* terminal) {
 }
 
 std::string figure(double value) {
-  constexpr double kWhole = 100;  // from here on, decimals say nothing
+  constexpr double kWhole = 100;  // no decimals from here on
   constexpr double kLargest = 1e18;
   if (!(value >= 0 && value < kLargest)) return "?";
   if (value >= kWhole) return with_thousands(std::llround(value));
@@ -52,7 +52,7 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-// Whole characters from the start that fit.
+// The longest prefix of whole characters that fits.
 std::string cut(const std::string& text, int64_t width) {
   size_t end = text.size();
   while (end > 0 && display_width(std::string_view(text).substr(0, end)) > width) {
@@ -80,7 +80,7 @@ std::string progress_line(const ProgressFigures& figures, int64_t width) {
 
   std::vector<std::string> parts;
   if (known) {
-    // Rounded down: 100 % only when all is done.
+    // Rounded down, so that 100 % means done.
     std::string percent = std::to_string(static_cast<int>(share * 100));
     if (width > 0) percent.insert(0, 3 - percent.size(), ' ');
     parts.push_back(percent + " %");
@@ -120,7 +120,7 @@ Progress::Progress(std::string title, int64_t total, std::string unit, std::FILE
 Progress::~Progress() {
   try {
     if (first_ >= 0) draw(true);
-  } catch (...) {  // as for update
+  } catch (...) {  // see update()
   }
 }
 
@@ -136,7 +136,7 @@ void Progress::update(int64_t done, const std::string& detail) noexcept {
     const auto pause = terminal_ ? milliseconds(100) : seconds(10);
     const bool first_on_terminal = terminal_ && !drawn_;
     if (first_on_terminal || now - last_drawn_ >= pause) draw(false);
-  } catch (...) {  // out of memory for a line of text: the run itself may still have enough
+  } catch (...) {  // out of memory for a line of text must not end the run
   }
 }
 
@@ -146,7 +146,7 @@ void Progress::say(const std::string& line) noexcept {
     std::fwrite(whole.data(), 1, whole.size(), to_);
     std::fflush(to_);
     if (terminal_ && drawn_) draw(false);
-  } catch (...) {  // as for update
+  } catch (...) {  // see update()
   }
 }
 
@@ -157,7 +157,7 @@ void Progress::draw(bool last) {
   if (done_ > first_ && running > 0) figures.rate = static_cast<double>(done_ - first_) / running;
   figures.seconds = duration<double>(now - start_).count();
   figures.last = last;
-  // A line as wide as the terminal would move some of them to the next line.
+  // One column less: some terminals wrap a line of full width.
   std::string line = terminal_ ? kEraseLine + progress_line(figures, std::max<int64_t>(width_of(to_) - 1, 1))
                                : progress_line(figures, 0);
   if (last || !terminal_) line += '\n';

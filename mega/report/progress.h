@@ -1,5 +1,5 @@
-// Progress of something that takes long: one line that rewrites itself on a terminal, plain lines now and
-// then elsewhere. On standard error, so that output can be piped.
+// Progress of a long operation: a status line on a terminal, otherwise a plain line every few seconds.
+// Printed to standard error, so that output can be piped.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,20 @@ namespace mega {
 
 class Progress {
  public:
-  // `total` 0: not known. `unit` stands after the rate: "examples", "MB". `to` is a terminal or not: asked
+  // `total` 0: unknown. `unit` follows the rate: "examples", "MB". Whether `to` is a terminal is detected
   // here.
   Progress(std::string title, int64_t total, std::string unit, std::FILE* to = stderr);
-  // Ends the line, so that what is printed next stands below it.
+  // Ends the status line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   // `done` of the total; `detail` replaces the rate: "loss 1.234  accuracy 41.2 %". Cheap: draws ten times a
-  // second on a terminal, every ten seconds elsewhere, and once at the end. Never throws: no run is lost
-  // because its progress could not be shown.
+  // second on a terminal, every ten seconds elsewhere, and once at the end. Never throws: an output error
+  // must not abort a run.
   void update(int64_t done, const std::string& detail = "") noexcept;
 
-  // A line of its own above the bar.
+  // Prints a line above the bar.
   void say(const std::string& line) noexcept;
 
  private:
@@ -32,22 +32,23 @@ class Progress {
 
   using Clock = std::chrono::steady_clock;
   std::string title_, unit_, detail_;
-  int64_t total_, done_ = 0, first_ = -1;  // first: of the first update, for the rate of a resumed run
+  int64_t total_, done_ = 0,
+                  first_ = -1;  // first_: `done` of the first update, for the rate of a resumed run
   std::FILE* to_;
   bool terminal_, drawn_ = false;
   Clock::time_point start_, first_time_, last_drawn_;
 };
 
-// What one line of progress shows.
+// Contents of a progress line.
 struct ProgressFigures {
   std::string title, unit, detail;
   int64_t done = 0, total = 0;
-  double rate = 0;     // per second; 0: not known yet
+  double rate = 0;     // per second; 0: unknown
   double seconds = 0;  // since the start
-  bool last = false;   // shows the time it took rather than the time left
+  bool last = false;   // show elapsed instead of remaining time
 };
 
-// Of at most `width` columns, with a bar if there is room for one; `width` 0: of any length and without.
+// At most `width` columns, with a bar if it fits; `width` 0: any length, no bar.
 std::string progress_line(const ProgressFigures& figures, int64_t width);
 
 }  // namespace mega

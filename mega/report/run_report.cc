@@ -49,7 +49,7 @@ footer{margin-top:3rem;color:var(--faint);font-size:.82rem}
 @media print{body{max-width:none;padding:0;font-size:11px}h2{break-after:avoid}}
 )";
 
-constexpr size_t kLargestMatrix = 30;  // classes: more cannot be read as a picture
+constexpr size_t kLargestMatrix = 30;  // max classes that are readable as a heat map
 constexpr size_t kMostReportRows = 100;
 
 std::string figure_text(const char* format, double value) {
@@ -66,7 +66,7 @@ std::string html_section(const std::string& heading, const std::string& content)
 
 struct HtmlColumn {
   std::string name;
-  const char* kind;  // its class in the style
+  const char* kind;  // CSS class
 };
 
 // Cells are plain text.
@@ -169,8 +169,8 @@ std::string worst_confusions_of(const Report& report, size_t classes,
   }
   if (rows.empty()) return "";
   return html_table(
-      {{"Truth", "name"}, {"Predicted", "name"}, {"Examples", "number"}, {"Of the class", "number"}}, rows,
-      "The most frequent confusions");
+      {{"Truth", "name"}, {"Predicted", "name"}, {"Examples", "number"}, {"Share of class", "number"}}, rows,
+      "Most frequent confusions");
 }
 
 std::string class_table_of(const Report& report, const std::vector<ClassFigures>& figures) {
@@ -182,7 +182,7 @@ std::string class_table_of(const Report& report, const std::vector<ClassFigures>
                      [&](size_t a, size_t b) { return figures[a].f1 < figures[b].f1; });
     caption = "By F1, lowest first";
     if (order.size() > kMostReportRows)
-      caption += "; " + std::to_string(order.size() - kMostReportRows) + " more are not shown";
+      caption += "; " + std::to_string(order.size() - kMostReportRows) + " more not shown";
     order.resize(std::min(order.size(), kMostReportRows));
   }
   std::vector<std::vector<std::string>> rows;
@@ -230,7 +230,7 @@ std::string examples_of(const std::string& heading, const std::vector<Report::Ex
                                           rows));
 }
 
-// All layers over the same axis, so that they can be compared by eye.
+// All layers share one axis, so that they can be compared.
 std::string decay_of(const Report& report) {
   double low = INFINITY;
   double high = 0;
@@ -243,17 +243,17 @@ std::string decay_of(const Report& report) {
   }
   if (high == 0) return "";
   std::string html =
-      "<p class=\"faint\">How far back the moving averages of each layer look: after one half life, an input "
-      "counts half.</p>\n<div class=\"charts\">\n";
+      "<p class=\"faint\">EMA half-lives of each layer: after one half-life, the weight of an input has "
+      "halved.</p>\n<div class=\"charts\">\n";
   for (size_t layer = 0; layer < report.decay.size(); ++layer) {
     const Spectrum spectrum{.title = "Layer " + std::to_string(layer + 1),
-                            .x_label = "half life, positions",
+                            .x_label = "half-life, positions",
                             .values = report.decay[layer],
                             .low = low,
                             .high = high};
     html += "<figure>" + to_svg(spectrum) + "</figure>\n";
   }
-  return html_section("Memory of the moving averages", html + "</div>\n");
+  return html_section("EMA decay", html + "</div>\n");
 }
 
 std::string configuration_of(const Report& report) {

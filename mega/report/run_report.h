@@ -1,4 +1,4 @@
-// What a training run leaves behind for people: one page with its figures, curves, errors and settings.
+// The report of a training run: one HTML page with metrics, curves, errors and settings.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace mega {
 struct Report {
   std::string title, command, started;
   double seconds = 0;
-  std::vector<std::pair<std::string, std::string>> summary;        // headline figures: what, value
+  std::vector<std::pair<std::string, std::string>> summary;        // headline metrics: name, value
   std::vector<std::pair<std::string, std::string>> configuration;  // key, value
   std::vector<LineChart> charts;                                   // loss, accuracy, learning rate, ...
 
@@ -27,16 +27,16 @@ struct Report {
   };
   std::vector<ExampleRow> worst, longest;
 
-  std::vector<std::vector<double>> decay;  // per layer: the half lives of its moving average, in positions
-  std::vector<std::string> notes;          // warnings that were said
+  std::vector<std::vector<double>> decay;  // per layer: EMA half-lives, in positions
+  std::vector<std::string> notes;          // warnings of the run
 };
 
-// One self-contained page. Parts without data are left out; any text in the report is safe.
+// One self-contained page. Sections without data are left out; all text is escaped.
 std::string to_html(const Report& report);
 
 struct ClassFigures {
-  int64_t count = 0;                         // examples that are of the class
-  double precision = 0, recall = 0, f1 = 0;  // 0 where nothing was predicted, or nothing is of the class
+  int64_t count = 0;                         // examples of the class
+  double precision = 0, recall = 0, f1 = 0;  // 0 if the class has no predictions or no examples
 };
 std::vector<ClassFigures> class_figures(const std::vector<std::vector<int64_t>>& confusion);
 

@@ -17,7 +17,8 @@ struct Column {
 
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
-// A number, perhaps with a sign, separators and a short unit: "1,386,874", "-0.5", "1.5 KiB", "2.9×", "97 %".
+// A number, optionally with sign, separators and a short unit: "1,386,874", "-0.5", "1.5 KiB", "2.9×", "97
+// %".
 bool looks_numeric(std::string_view cell) {
   constexpr int64_t kLongestUnit = 8;
   size_t i = 0;
@@ -29,7 +30,7 @@ bool looks_numeric(std::string_view cell) {
   return exponent ? unit[0] == 'e' || unit[0] == 'E' : display_width(unit) <= kLongestUnit;
 }
 
-// What stands for "no number here" does not turn a column of numbers into text.
+// Placeholders for a missing number do not make a numeric column a text column.
 bool is_blank(std::string_view cell) { return cell.empty() || cell == "-" || cell == "–" || cell == "?"; }
 
 std::vector<Column> measure(const Row& header, const std::vector<Row>& rows) {
@@ -53,7 +54,7 @@ std::string padded(const std::string& cell, const Column& column) {
   return column.numeric ? space + cell : cell + space;
 }
 
-// A cell must not end its row or column early.
+// A cell must not contain a line break.
 Row single_line(Row row) {
   for (std::string& cell : row) std::replace(cell.begin(), cell.end(), '\n', ' ');
   return row;

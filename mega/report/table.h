@@ -1,4 +1,4 @@
-// A small table of text that prints for people (plain, markdown) and for programs (csv).
+// A small text table with plain, Markdown and CSV output.
 #pragma once
 
 #include <string>

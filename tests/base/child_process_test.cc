@@ -14,7 +14,7 @@ namespace {
 using testing::contains;
 using testing::error_of;
 
-TEST(RunProgram, GivesBothOutputsAndTheEnd) {
+TEST(RunProgram, CapturesBothOutputsAndExitStatus) {
   const TemporaryFolder folder;
   const auto end = run_program({"sh", "-c", "echo one; echo two >&2; exit 3"}, folder.path());
   ASSERT_TRUE(end.has_value());
@@ -23,21 +23,21 @@ TEST(RunProgram, GivesBothOutputsAndTheEnd) {
   EXPECT_EQ(end->output, "one\ntwo\n");
 }
 
-TEST(RunProgram, ArgumentsPassNoShellAndTheFolderIsTheGivenOne) {
+TEST(RunProgram, UsesNoShellAndRunsInTheGivenFolder) {
   const TemporaryFolder folder;
   const auto end =
       run_program({"sh", "-c", "printf %s \"$1\" > file; cat", "sh", "$(a) ; 'b'"}, folder.path());
   ASSERT_TRUE(end.has_value());
   EXPECT_TRUE(end->ok) << end->how;
-  EXPECT_EQ(end->output, "") << "nothing to read";
+  EXPECT_EQ(end->output, "") << "standard input is empty";
   EXPECT_EQ(read_file(folder.path() / "file"), "$(a) ; 'b'");
 }
 
-TEST(RunProgram, NoneWhereThereIsNoSuchProgram) {
+TEST(RunProgram, ReturnsNulloptForAMissingProgram) {
   const TemporaryFolder folder;
   EXPECT_FALSE(run_program({"no_program_of_this_name"}, folder.path()).has_value());
   EXPECT_PRED2(contains, error_of([&] { run_program({folder.path().string()}, folder.path()); }),
-               "cannot be started");
+               "cannot start");
 }
 
 TEST(RunProgram, SignalsAreNamed) {
@@ -45,7 +45,7 @@ TEST(RunProgram, SignalsAreNamed) {
   EXPECT_EQ(run_program({"sh", "-c", "kill -KILL $$"}, folder.path())->how, "signal 9 (Killed)");
 }
 
-TEST(RunProgram, AProgramThatPrintsIsNotToldToIgnoreThatNobodyReads) {
+TEST(RunProgram, ChildDoesNotInheritIgnoredSigpipe) {
   const TemporaryFolder folder;
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   const auto end = run_program({"sh", "-c", "kill -PIPE $$; echo alive"}, folder.path());
@@ -60,7 +60,7 @@ TEST(RunProgram, KeepsTheEndOfALongOutput) {
   EXPECT_TRUE(end->output.ends_with("end\n"));
 }
 
-TEST(TemporaryFolder, IsRemovedWithAllItHolds) {
+TEST(TemporaryFolder, IsRemovedWithItsContents) {
   std::filesystem::path path;
   {
     const TemporaryFolder folder;

@@ -1,4 +1,4 @@
-// A struct of options with one of everything, for tests.
+// A struct of options with one option of each type, for tests.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ TEST(AtomicFile, LeavesTheOldFileUntilCommitted) {
     EXPECT_EQ(read_file(folder / "file"), "old");
   }
   EXPECT_EQ(read_file(folder / "file"), "old");
-  EXPECT_EQ(files_in(folder), 1u) << "the temporary file is gone";
+  EXPECT_EQ(files_in(folder), 1u) << "the temporary file must be removed";
 
   AtomicFile file(folder / "file");
   file.write("ne");
@@ -58,7 +58,7 @@ TEST(AtomicFile, LeavesTheOldFileUntilCommitted) {
   EXPECT_THROW(file.commit(), Error);
 }
 
-TEST(AtomicFile, TwoWritersDoNotMeet) {
+TEST(AtomicFile, ConcurrentWritersDoNotInterfere) {
   const ScratchFolder folder;
   AtomicFile first(folder / "file");
   AtomicFile second(folder / "file");
@@ -69,7 +69,7 @@ TEST(AtomicFile, TwoWritersDoNotMeet) {
   EXPECT_EQ(read_file(folder / "file"), "second");
 }
 
-TEST(AtomicFile, LeavesNothingWhenTheNameIsTaken) {
+TEST(AtomicFile, LeavesNothingBehindIfRenameFails) {
   const ScratchFolder folder;
   AtomicFile file(folder / "file");
   file.write("text");
@@ -79,7 +79,7 @@ TEST(AtomicFile, LeavesNothingWhenTheNameIsTaken) {
   EXPECT_TRUE(std::filesystem::exists(folder / "file/inside"));
 }
 
-TEST(MappedFile, SeesTheBytes) {
+TEST(MappedFile, MapsTheContents) {
   const ScratchFolder folder;
   write_file(folder / "file", "abc");
   MappedFile mapped(folder / "file");

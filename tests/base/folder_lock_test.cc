@@ -10,7 +10,7 @@ namespace {
 using testing::contains;
 using testing::error_of;
 
-TEST(FolderLock, IsHeldByOneAtATime) {
+TEST(FolderLock, IsExclusive) {
   const testing::ScratchFolder folder;
   {
     const FolderLock first(folder / ".");
@@ -19,7 +19,7 @@ TEST(FolderLock, IsHeldByOneAtATime) {
   EXPECT_NO_THROW(FolderLock again(folder / "."));
 }
 
-TEST(FolderLock, NeedsAFolder) {
+TEST(FolderLock, RequiresAFolder) {
   const testing::ScratchFolder folder;
   EXPECT_PRED2(contains, error_of([&] { FolderLock lock(folder / "nowhere"); }), "nowhere");
 }

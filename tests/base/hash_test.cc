@@ -11,8 +11,8 @@
 namespace mega {
 namespace {
 
-// These stand in files: they must never change.
-TEST(Hash, IsTheSameEverywhere) {
+// Hashes are stored in files: these values must never change.
+TEST(Hash, ValuesAreFixed) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += static_cast<char>(i * 37);
   EXPECT_EQ(hash_text(""), 0xDE49615521CEF2CDU);
@@ -21,7 +21,7 @@ TEST(Hash, IsTheSameEverywhere) {
   EXPECT_EQ(hash_text(text, 7), 0x7B2B6711B1AAD5E1U);
 }
 
-TEST(Hash, EveryBitCounts) {
+TEST(Hash, DependsOnEveryBit) {
   for (const size_t length : {1u, 7u, 8u, 31u, 32u, 33u, 100u}) {
     const std::string text(length, 'x');
     std::set<uint64_t> seen = {hash_text(text)};
@@ -33,14 +33,14 @@ TEST(Hash, EveryBitCounts) {
   }
 }
 
-TEST(Hash, LengthCounts) {
+TEST(Hash, DependsOnLength) {
   std::set<uint64_t> seen;
   for (size_t length = 0; length < 200; ++length)
     EXPECT_TRUE(seen.insert(hash_text(std::string(length, '\0'))).second) << length;
 }
 
-// Pairs of single bits far apart do not cancel each other.
-TEST(Hash, TwoBitsCount) {
+// Two flipped bits far apart do not cancel.
+TEST(Hash, PairsOfBitsDoNotCancel) {
   const std::string text(96, '\0');
   std::set<uint64_t> seen;
   for (size_t first = 0; first < 8 * text.size(); ++first) {
@@ -53,8 +53,8 @@ TEST(Hash, TwoBitsCount) {
   }
 }
 
-// A changed bit of the input changes each bit of the hash about half of the time.
-TEST(Hash, SpreadsWhatChanges) {
+// A flipped input bit flips each bit of the hash with probability of about 1/2.
+TEST(Hash, HasAvalancheEffect) {
   constexpr int kTexts = 2000;
   std::vector<int> flips(64);
   for (int i = 0; i < kTexts; ++i) {
@@ -67,7 +67,7 @@ TEST(Hash, SpreadsWhatChanges) {
     const uint64_t difference = before ^ hash_text(text);
     for (size_t k = 0; k < 64; ++k) flips[k] += static_cast<int>(difference >> k & 1);
   }
-  for (const int count : flips) EXPECT_NEAR(count, kTexts / 2, kTexts / 10);  // nine deviations
+  for (const int count : flips) EXPECT_NEAR(count, kTexts / 2, kTexts / 10);  // nine standard deviations
 }
 
 TEST(Hash, SeedsChain) {

@@ -1,4 +1,4 @@
-// What tests of the ground floor share: a folder of their own, and the text of an expected error.
+// Helpers of the tests: a temporary folder, and the message of an expected error.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace mega::testing {
 
-// A fresh folder, removed at the end.
+// A new, empty folder; removed by the destructor.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -30,7 +30,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-// The message of the Error that the action throws; a failure of the test if it throws none.
+// The message of the Error that the action throws; fails the test if it throws none.
 template <class Action>
 std::string error_of(Action action) {
   try {
@@ -42,7 +42,7 @@ std::string error_of(Action action) {
   return "";
 }
 
-// EXPECT_PRED2(contains, error_of(...), "...") prints both texts when it fails.
+// EXPECT_PRED2(contains, error_of(...), "...") prints both strings on failure.
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

@@ -12,19 +12,19 @@ namespace {
 using testing::contains;
 using testing::error_of;
 
-TEST(Json, ReadsGoodText) {
+TEST(Json, ParsesValidText) {
   const nlohmann::json json = parse_json(R"({"a": [1, 2.5, "x"], "b": {"a": null}} )", "here");
   EXPECT_EQ(json["a"][1], 2.5);
   EXPECT_TRUE(json["b"]["a"].is_null());
 }
 
-TEST(Json, RefusesAKeyThatAppearsTwice) {
+TEST(Json, RejectsDuplicateKeys) {
   EXPECT_EQ(error_of([] { parse_json(R"({"a": 1, "b": {}, "a": 2})", "here"); }),
             "here: key \"a\" appears twice");
   EXPECT_NO_THROW(parse_json(R"([{"a": 1}, {"a": 2}])", "here"));
 }
 
-TEST(Json, RefusesWhatIsTooDeepOrTooMuch) {
+TEST(Json, RejectsTooManyLevelsAndValues) {
   const std::string deep = std::string(1'000'000, '[');
   EXPECT_PRED2(contains, error_of([&] { parse_json(deep, "here"); }), "deeper than 32");
   std::string wide = "[0";
@@ -34,7 +34,7 @@ TEST(Json, RefusesWhatIsTooDeepOrTooMuch) {
   EXPECT_PRED2(contains, error_of([&] { parse_json(wide, "here", {.values = 1000}); }), "more than 1000");
 }
 
-TEST(Json, SaysWhereTextIsBroken) {
+TEST(Json, ReportsWhereTextIsInvalid) {
   EXPECT_PRED2(contains, error_of([] { parse_json("{\"a\": }", "here"); }),
                "here: not valid JSON: parse error at line 1");
   for (const char* text : {"", "{", "nul", "{} {}", "\"\xff\"", "1e999", "[1,]", "NaN"})

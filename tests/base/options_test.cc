@@ -15,7 +15,7 @@ using testing::contains;
 using testing::error_of;
 using testing::Example;
 
-TEST(Enums, NamesGoBothWays) {
+TEST(Enums, NamesRoundTrip) {
   EXPECT_EQ(to_string(testing::Colour::green), "green");
   EXPECT_EQ(parse_enum<testing::Colour>("red"), testing::Colour::red);
   EXPECT_EQ(error_of([] { parse_enum<testing::Colour>("blue"); }),
@@ -85,10 +85,10 @@ TEST(SetOption, ErrorsSayWhatWasExpected) {
   EXPECT_EQ(error("count.depth=1"), "count: is a whole number, 0 to 1000; it has no option \"depth\"");
   EXPECT_PRED2(contains, error("xyzzy.plugh=1"), "unknown option \"xyzzy\"; there are: flag, count,");
   for (const char* text : {"count", "=1", "", "."}) EXPECT_NE(error(text), "") << text;
-  EXPECT_EQ(options.count, Example().count) << "an error changes nothing";
+  EXPECT_EQ(options.count, Example().count) << "unchanged after an error";
 }
 
-TEST(CheckRanges, LooksAtOptionsThatCameFromCode) {
+TEST(CheckRanges, ChecksOptionsSetInCode) {
   Example options;
   EXPECT_NO_THROW(check_ranges(options));
   options.rate = std::numeric_limits<double>::quiet_NaN();
@@ -103,7 +103,7 @@ TEST(CheckRanges, LooksAtOptionsThatCameFromCode) {
   EXPECT_PRED2(contains, error_of([&] { check_ranges(options); }), "steps[1].depth: expected");
 }
 
-TEST(OptionRows, TellEverythingAboutEachOption) {
+TEST(OptionRows, DescribeEachOption) {
   Example options;
   set_option(options, "count=7");
   set_option(options, "shape.kind=square");

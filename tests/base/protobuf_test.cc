@@ -16,7 +16,7 @@ bool is_damaged(std::string_view message) {
   return reader.damaged();
 }
 
-TEST(Protobuf, FieldsOfAllTypes) {
+TEST(Protobuf, ReadsFieldsOfAllTypes) {
   ProtobufReader reader(
       "\x08\xac\x02\x12\x03"
       "abc\x1d\x01\x02\x03\x04\xa1\x06"
@@ -41,7 +41,7 @@ TEST(Protobuf, FieldsOfAllTypes) {
   EXPECT_FALSE(reader.damaged());
 }
 
-TEST(Protobuf, DamageIsSeen) {
+TEST(Protobuf, DetectsDamage) {
   EXPECT_FALSE(is_damaged(""));
   EXPECT_FALSE(is_damaged("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"));
   for (const std::string_view message :

@@ -20,7 +20,7 @@ using testing::contains;
 using testing::error_of;
 using testing::ScratchFolder;
 
-// "hello\n" as the programs gzip, xz (with a delta filter) and zstd pack it.
+// "hello\n" compressed by the programs gzip, xz (with a delta filter) and zstd.
 constexpr std::string_view kGzip =
     "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\x00\x20\x30\x3a\x36\x06\x00\x00\x00"sv;
 constexpr std::string_view kXz =
@@ -32,7 +32,7 @@ constexpr std::string_view kZstd =
 
 std::string twice(std::string_view text) { return std::string(text) + std::string(text); }
 
-// Text that packs to about a half, of no simple period.
+// Text without a simple period that compresses to about half its size.
 std::string some_text(size_t size) {
   std::string text(size, '\0');
   for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + mix_bits(i) % 16);
@@ -46,7 +46,7 @@ std::vector<std::string> lines_of(const std::filesystem::path& path) {
   return lines;
 }
 
-// Standard input is this file as long as the object lives.
+// Redirects standard input to a file for its lifetime.
 class StandardInput {
  public:
   explicit StandardInput(const std::filesystem::path& path) : saved_(::dup(STDIN_FILENO)) {
@@ -65,13 +65,13 @@ class StandardInput {
   int saved_;
 };
 
-TEST(InputStream, UnpacksWhatOtherProgramsPacked) {
+TEST(InputStream, DecompressesFilesOfOtherPrograms) {
   const ScratchFolder folder;
   for (const std::string_view packed : {kGzip, kXz, kZstd}) {
     write_file(folder / "file", packed);
     EXPECT_EQ(read_stream(folder / "file"), "hello\n");
     write_file(folder / "file", twice(packed));
-    EXPECT_EQ(read_stream(folder / "file"), "hello\nhello\n") << "packed files put together";
+    EXPECT_EQ(read_stream(folder / "file"), "hello\nhello\n") << "concatenated compressed files";
   }
   write_file(folder / "padded", std::string(kGzip) + std::string(1000, '\0') + std::string(kGzip));
   EXPECT_EQ(read_stream(folder / "padded"), "hello\nhello\n");
@@ -79,7 +79,7 @@ TEST(InputStream, UnpacksWhatOtherProgramsPacked) {
   EXPECT_EQ(read_stream(folder / "skippable"), "hello\n");
 }
 
-TEST(InputStream, GivesPlainFilesAsTheyAre) {
+TEST(InputStream, ReadsPlainFilesUnchanged) {
   const ScratchFolder folder;
   for (const std::string_view text :
        {""sv, "a"sv, "\x1f\x8b"sv, "\xfd\x37zXY\0\0"sv, "(text)"sv, "P"sv, "\0\n\0"sv}) {
@@ -88,7 +88,7 @@ TEST(InputStream, GivesPlainFilesAsTheyAre) {
   }
 }
 
-TEST(InputStream, ReadFillsItsSpanUntilTheEnd) {
+TEST(InputStream, ReadFillsTheSpanUntilTheEnd) {
   const ScratchFolder folder;
   const std::string text = some_text(1'000'001);
   for (const char* name : {"a.txt", "a.gz", "a.xz", "a.zst"}) {
@@ -107,7 +107,7 @@ TEST(InputStream, ReadFillsItsSpanUntilTheEnd) {
   }
 }
 
-TEST(InputStream, ReadsStandardInputPackedOrNot) {
+TEST(InputStream, ReadsStandardInputPlainOrCompressed) {
   const ScratchFolder folder;
   for (const std::string_view bytes : {"hello\n"sv, kGzip, kXz, kZstd}) {
     write_file(folder / "file", bytes);
@@ -122,7 +122,7 @@ TEST(InputStream, ReadsStandardInputPackedOrNot) {
 TEST(InputStream, EveryTruncationIsAnError) {
   const ScratchFolder folder;
   for (const std::string_view packed : {kGzip, kXz, kZstd}) {
-    constexpr size_t kMagic = 6;  // less than that is not yet known to be packed
+    constexpr size_t kMagic = 6;  // shorter files are not recognised as compressed
     for (size_t size = kMagic; size < packed.size(); ++size) {
       write_file(folder / "cut", packed.substr(0, size));
       EXPECT_PRED2(contains, error_of([&] { read_stream(folder / "cut"); }), "cut: the file is truncated")
@@ -134,7 +134,7 @@ TEST(InputStream, EveryTruncationIsAnError) {
   }
 }
 
-TEST(InputStream, NoDamageGoesUnnoticed) {
+TEST(InputStream, DetectsDamage) {
   const ScratchFolder folder;
   for (const std::string_view packed : {kGzip, kXz, kZstd}) {
     for (size_t i = 0; i < packed.size(); ++i) {
@@ -142,7 +142,8 @@ TEST(InputStream, NoDamageGoesUnnoticed) {
       damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
       write_file(folder / "file", damaged);
       try {
-        // Damage of the magic makes a plain file; gzip has a few bytes without meaning for the content.
+        // With a damaged magic number it is a plain file; a few header bytes of gzip do not affect the
+        // content.
         const std::string got = read_stream(folder / "file");
         EXPECT_TRUE(got == damaged || got == "hello\n") << i;
       } catch (const Error& error) {
@@ -151,12 +152,13 @@ TEST(InputStream, NoDamageGoesUnnoticed) {
     }
   }
   write_file(folder / "file", std::string(kGzip) + "garbage");
-  EXPECT_PRED2(contains, error_of([&] { read_stream(folder / "file"); }), "file: the packed data is damaged");
+  EXPECT_PRED2(contains, error_of([&] { read_stream(folder / "file"); }),
+               "file: the compressed data is damaged");
 }
 
-TEST(InputStream, RefusesToAllocateWhatAHostileFileAsksFor) {
+TEST(InputStream, LimitsMemoryForMaliciousFiles) {
   const ScratchFolder folder;
-  // Both ask for a window of more than a gigabyte.
+  // Both request a window of more than a gigabyte.
   const std::string zstd("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00\x00\x00", 11);
   const std::string xz =
       std::string(kXz.substr(0, 12)) +
@@ -164,7 +166,7 @@ TEST(InputStream, RefusesToAllocateWhatAHostileFileAsksFor) {
   for (const std::string& bytes : {zstd, xz}) {
     write_file(folder / "huge", bytes);
     EXPECT_PRED2(contains, error_of([&] { read_stream(folder / "huge"); }),
-                 "huge: unpacking needs more than the 1.0 GiB");
+                 "huge: decompression needs more than the 1.0 GiB");
   }
 }
 
@@ -175,7 +177,7 @@ TEST(InputStream, ErrorsNamePathAndReason) {
   EXPECT_PRED2(contains, error_of([&] { InputStream stream(folder.path()); }), "is a folder");
   write_file(folder / "secret", "x");
   ::chmod((folder / "secret").c_str(), 0);
-  if (::geteuid() != 0) {  // root may read everything
+  if (::geteuid() != 0) {  // root can read everything
     EXPECT_PRED2(contains, error_of([&] { InputStream stream(folder / "secret"); }),
                  "cannot open: Permission denied");
   }
@@ -192,7 +194,7 @@ TEST(InputStream, CanBeMoved) {
   EXPECT_EQ(second.name(), (folder / "file").string());
 }
 
-TEST(ReadStream, StopsAtTheMost) {
+TEST(ReadStream, EnforcesTheSizeLimit) {
   const ScratchFolder folder;
   OutputStream out(folder / "bomb.zst");
   for (int i = 0; i < 64; ++i) out.write(std::string(1 << 20, 'x'));
@@ -203,7 +205,7 @@ TEST(ReadStream, StopsAtTheMost) {
   EXPECT_THROW(read_stream(folder / "bomb.zst", (64 << 20) - 1), Error);
 }
 
-TEST(LineReader, StripsEitherEnding) {
+TEST(LineReader, StripsBothLineEndings) {
   const ScratchFolder folder;
   using Lines = std::vector<std::string>;
   const std::vector<std::pair<std::string_view, Lines>> cases = {
@@ -225,7 +227,7 @@ TEST(LineReader, StripsEitherEnding) {
   }
 }
 
-TEST(LineReader, SaysWhereItIs) {
+TEST(LineReader, ReportsFileAndLine) {
   const ScratchFolder folder;
   write_file(folder / "a.tsv", "x\n\ny");
   LineReader reader(folder / "a.tsv");
@@ -269,7 +271,7 @@ TEST(LineReader, ALineThatIsTooLongIsAnError) {
     EXPECT_TRUE(reader.next(line));
     EXPECT_PRED2(contains, error_of([&] { reader.next(line); }), "file:2: the line is longer than 9 B");
   }
-  // Not only after all of it was read.
+  // Detected before the whole line is read.
   OutputStream out(folder / "endless.gz");
   for (int i = 0; i < 64; ++i) out.write(std::string(1 << 20, 'x'));
   out.commit();
@@ -285,7 +287,7 @@ TEST(LineReader, DoesNotWaitForMoreThanALine) {
   ASSERT_EQ(::write(ends[1], "a\nb", 3), 3);
   LineReader reader("/dev/fd/" + std::to_string(ends[0]));
   std::string line;
-  ASSERT_TRUE(reader.next(line)) << "while the other end is still open";
+  ASSERT_TRUE(reader.next(line)) << "while the writing end is still open";
   EXPECT_EQ(line, "a");
   ASSERT_EQ(::write(ends[1], "c\n", 2), 2);
   ASSERT_TRUE(reader.next(line));
@@ -295,7 +297,7 @@ TEST(LineReader, DoesNotWaitForMoreThanALine) {
   ::close(ends[0]);
 }
 
-TEST(OutputStream, PacksAsTheNameSays) {
+TEST(OutputStream, CompressesAccordingToExtension) {
   const ScratchFolder folder;
   const std::string text = some_text(700'000);
   const std::pair<const char*, std::string_view> kinds[] = {
@@ -333,7 +335,7 @@ TEST(OutputStream, LeavesTheOldFileUntilCommitted) {
                "such.gz: cannot create");
 }
 
-TEST(OutputStream, ThePackedFileDependsOnTheContentAlone) {
+TEST(OutputStream, CompressedFileDependsOnlyOnContent) {
   const ScratchFolder folder;
   for (const char* ending : {".gz", ".xz", ".zst"}) {
     for (const char* name : {"a", "b"}) {
@@ -345,7 +347,7 @@ TEST(OutputStream, ThePackedFileDependsOnTheContentAlone) {
   }
 }
 
-TEST(WithoutPacking, TakesOffOneEnding) {
+TEST(WithoutPacking, RemovesOneExtension) {
   EXPECT_EQ(without_packing("reviews.tsv.gz"), "reviews.tsv");
   EXPECT_EQ(without_packing("some/folder.gz/reviews.tsv.xz"), "some/folder.gz/reviews.tsv");
   EXPECT_EQ(without_packing("a.zst"), "a");

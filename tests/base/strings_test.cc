@@ -7,7 +7,7 @@
 namespace mega {
 namespace {
 
-TEST(Text, JoinAndSplitUndoEachOther) {
+TEST(Text, JoinAndSplitAreInverse) {
   EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
   EXPECT_EQ(split("", ','), std::vector<std::string>{""});
   EXPECT_EQ(join(split("a,,b", ','), ","), "a,,b");
@@ -19,16 +19,16 @@ TEST(Text, Trim) {
   EXPECT_EQ(trim(" \n"), "");
 }
 
-TEST(Text, QuotesMakeHostileTextHarmless) {
+TEST(Text, QuotesEscapeControlCharacters) {
   EXPECT_EQ(in_quotes("plain"), "\"plain\"");
   EXPECT_EQ(in_quotes("a\"b\\c\x1b[31m\n"), "\"a\\\"b\\\\c\\x1b[31m\\x0a\"");
   EXPECT_LT(in_quotes(std::string(1'000'000, 'x')).size(), 100u);
-  // The cut does not leave half a character.
+  // Truncation does not split a character.
   EXPECT_EQ(in_quotes(std::string(79, 'x') + "é" + std::string(50, 'y')),
             "\"" + std::string(79, 'x') + "...\"");
 }
 
-TEST(Text, NearestFindsWhatWasMeant) {
+TEST(Text, NearestFindsTheIntendedName) {
   const std::vector<std::string> known = {"width", "hidden", "attention", "chunk"};
   EXPECT_EQ(nearest("widht", known), "width");
   EXPECT_EQ(nearest("atention", known), "attention");
@@ -72,7 +72,7 @@ TEST(Text, DisplayWidthCountsColumnsNotBytes) {
   EXPECT_EQ(display_width("2.9×"), 4);
   EXPECT_EQ(display_width("e\u0301"), 1);
   EXPECT_EQ(display_width("漢字"), 4);
-  EXPECT_LE(display_width("\xff\xfe\xe6"), 6) << "broken UTF-8 has no right width, but must not crash";
+  EXPECT_LE(display_width("\xff\xfe\xe6"), 6) << "invalid UTF-8 has no defined width, but must not crash";
 }
 
 }  // namespace

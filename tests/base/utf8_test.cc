@@ -7,12 +7,12 @@ namespace {
 
 using namespace std::literals;
 
-TEST(Utf8, KeepsWhatIsValidAndReplacesTheRest) {
+TEST(Utf8, KeepsValidTextAndReplacesTheRest) {
   for (const std::string_view text :
        {""sv, "plain"sv, "Größe 訓練 🙂"sv, "\xF4\x8F\xBF\xBF"sv, "\0\x1b"sv})
     EXPECT_EQ(valid_utf8(text), text);
   EXPECT_EQ(valid_utf8("a\xFFz"), "a\uFFFDz");
-  EXPECT_EQ(valid_utf8("\xC3"), "\uFFFD") << "cut in the middle";
+  EXPECT_EQ(valid_utf8("\xC3"), "\uFFFD") << "incomplete";
   EXPECT_EQ(valid_utf8("\xE8\xA8z"), "\uFFFDz");
   EXPECT_EQ(valid_utf8("\xC0\xAF"), "\uFFFD\uFFFD") << "overlong";
   EXPECT_EQ(valid_utf8("\xE0\x80\xAF"), "\uFFFD") << "overlong";
@@ -21,7 +21,7 @@ TEST(Utf8, KeepsWhatIsValidAndReplacesTheRest) {
   EXPECT_EQ(valid_utf8("\x80z"), "\uFFFDz");
 }
 
-TEST(Utf8, TellsHowLongACharacterIs) {
+TEST(Utf8, ReturnsTheLengthOfACharacter) {
   EXPECT_EQ(utf8_length(""), 0u);
   EXPECT_EQ(utf8_length("az"), 1u);
   EXPECT_EQ(utf8_length("ßz"), 2u);
@@ -42,14 +42,14 @@ TEST(Utf8, CutsBetweenCharacters) {
   EXPECT_EQ(whole_characters(std::string(99, '\x80'), 50).size(), 50u) << "no UTF-8: cut anywhere";
 }
 
-TEST(Utf8, FindsACharacterThatIsNotCompleteYet) {
+TEST(Utf8, FindsAnIncompleteCharacterAtTheEnd) {
   const std::string_view smile = "🙂";
   for (size_t bytes = 1; bytes < smile.size(); ++bytes)
     EXPECT_EQ(incomplete_bytes("a" + std::string(smile.substr(0, bytes))), bytes);
   EXPECT_EQ(incomplete_bytes(smile), 0u);
   EXPECT_EQ(incomplete_bytes(""), 0u);
-  EXPECT_EQ(incomplete_bytes("a\x80"), 0u) << "continues nothing";
-  EXPECT_EQ(incomplete_bytes("\xE0\x80"), 0u) << "can never be one";
+  EXPECT_EQ(incomplete_bytes("a\x80"), 0u) << "a continuation byte without a lead byte";
+  EXPECT_EQ(incomplete_bytes("\xE0\x80"), 0u) << "can never become valid";
   EXPECT_EQ(incomplete_bytes("\xFF"), 0u);
 }
 

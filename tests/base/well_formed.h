@@ -1,4 +1,4 @@
-// A check of markup for tests: every tag closed in order, every attribute quoted, nothing raw in the text.
+// Checks markup in tests: tags closed in order, attributes quoted, text escaped.
 #pragma once
 
 #include <cctype>
@@ -8,8 +8,8 @@
 
 namespace mega::testing {
 
-// "" when the markup is well-formed XML (of the plain kind: no comments, no CDATA), otherwise what is wrong.
-// `empty_tags` need no end: <meta> in HTML.
+// "" if the markup is well-formed XML (without comments or CDATA), otherwise the first fault. `empty_tags`
+// need no end tag: <meta> in HTML.
 inline std::string markup_fault(std::string_view text, const std::vector<std::string>& empty_tags = {}) {
   constexpr std::string_view kReferences[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
   std::vector<std::string> open;
@@ -30,19 +30,18 @@ inline std::string markup_fault(std::string_view text, const std::vector<std::st
       if (text[end] == '"') quoted = !quoted;
       if (text[end] == '<') return "a raw < at " + std::string(text.substr(0, 20));
     }
-    if (end == text.size()) return "a tag without end: " + std::string(text.substr(0, 20));
+    if (end == text.size()) return "unterminated tag: " + std::string(text.substr(0, 20));
     const std::string_view tag = text.substr(1, end - 1);
     text.remove_prefix(end + 1);
     if (tag.starts_with("!DOCTYPE")) continue;
     if (tag.starts_with("/")) {
-      if (open.empty() || open.back() != tag.substr(1))
-        return "an end that does not fit: " + std::string(tag);
+      if (open.empty() || open.back() != tag.substr(1)) return "mismatched end tag: " + std::string(tag);
       open.pop_back();
       continue;
     }
     const std::string name(tag.substr(0, tag.find_first_of(" \n/")));
     if (name.empty() || std::isalpha(static_cast<unsigned char>(name[0])) == 0)
-      return "no tag: " + std::string(tag);
+      return "not a tag: " + std::string(tag);
     bool empty = tag.ends_with("/");
     for (const std::string& known : empty_tags) empty = empty || name == known;
     if (!empty) open.push_back(name);

@@ -1,4 +1,4 @@
-# The program as a user meets it: help, versions, inspection, a small benchmark, and mistakes.
+# Commands of `mega`: help, versions, inspect, a small benchmark, and errors.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 
@@ -28,7 +28,7 @@ expect 0 "959,360" inspect lra-text --set model.kind=transformer
 expect 0 "sgemm" bench ema --length 64 --batch 1 --repeats 1
 expect 0 "share_of_sgemm" bench attention --length 64 --batch 1 --repeats 1 --json -
 expect 0 "fused" bench layer --length 64 --repeats 1 --forms fused --json "$work/rows.json"
-grep -q peak_growth_mb "$work/rows.json" || { echo "FAILED: no rows in the JSON file" && failures=$((failures + 1)); }
+grep -q peak_growth_mb "$work/rows.json" || failed "no rows in the JSON file"
 expect 0 "training step" bench step --length 64 --batch 1 --repeats 1
 expect 0 "mega train" bench train --preset text-small --batch 1 --repeats 1
 expect 105 "table" bench nonsense

@@ -1,4 +1,4 @@
-# Sourced by the tests of the programs with the path of mega as first argument.
+# Sourced by the command line tests; their first argument is the path of mega.
 mega=$1
 failures=0
 work=$(mktemp -d)
@@ -9,7 +9,7 @@ failed() {
   failures=$((failures + 1))
 }
 
-# expect STATUS TEXT ARGUMENT...: the command ends with that status, and its output contains the text.
+# expect STATUS TEXT ARGUMENT...: the command exits with STATUS, and its output contains TEXT.
 expect() {
   local status=$1 text=$2 output actual
   shift 2

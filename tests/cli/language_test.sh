@@ -1,5 +1,5 @@
-# Language models as a user meets them: train, evaluate, score and write, on bytes and words, Mega and
-# Transformer, and all that can be wrong with a text.
+# Language models on the command line: train, eval, score and generate, with bytes and words, Mega and
+# Transformer, and errors in texts and arguments.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 export OMP_WAIT_POLICY=passive # small tensors: waiting threads must not spin
@@ -19,12 +19,12 @@ train() {
 }
 train bytes bytes-small "${mega_tiny[@]}" --set train.updates=100
 train words words-small "${mega_tiny[@]}" --set train.updates=30 --set model.cutoffs= --set model.embedding_width=0
-train peer bytes-small --set model.kind=transformer "${tiny[@]}" --set train.updates=30 --set model.width=32 \
+train baseline bytes-small --set model.kind=transformer "${tiny[@]}" --set train.updates=30 --set model.width=32 \
   --set model.hidden=64 --set model.heads=2 --set model.window=64 --set model.stride=16
 
 # eval
 cp "$work/corpus.txt" "$work/other.txt"
-for kind in bytes peer; do
+for kind in bytes baseline; do
   expect 0 "bits per byte" eval "$work/$kind"
   expect 0 '"bits_per_byte"' eval "$work/$kind" --split valid --json
   expect 0 "bits per byte" eval "$work/$kind" --context 50
@@ -38,8 +38,8 @@ expect 0 "sweep-chunk.svg" eval "$work/bytes" --sweep chunk=64,16 --sweep contex
 for chart in sweep-chunk.svg sweep-context.svg; do
   grep -q "<svg" "$work/bytes/$chart" || failed "no $chart"
 done
-expect 0 '"sweeps"' eval "$work/peer" --sweep context=32,64 --out "$work/charts/new" --json
-[ -s "$work/charts/new/sweep-context.svg" ] || failed "no chart where --out says"
+expect 0 '"sweeps"' eval "$work/baseline" --sweep context=32,64 --out "$work/charts/new" --json
+[ -s "$work/charts/new/sweep-context.svg" ] || failed "no chart in the folder given by --out"
 
 # score
 printf 'the cat sat on the mat 3 times\nder Bär\n' >"$work/two.txt"
@@ -51,42 +51,42 @@ of_pipe=$("$mega" score "$work/bytes" --json <"$work/two.txt" 2>/dev/null | grep
   failed "file, gz and pipe differ: $of_file, $of_gz, $of_pipe"
 expect 0 "all" score "$work/bytes" "$work/two.txt" "$work/other.txt"
 expect 0 "perplexity" score "$work/words" "$work/two.txt"
-for kind in bytes peer words; do
+for kind in bytes baseline words; do
   "$mega" score "$work/$kind" --tokens "$work/other.txt" >"$work/tokens.tsv" 2>/dev/null
   sum=$(awk -F '\t' '{ sum += $2 } END { printf "%.0f", sum }' "$work/tokens.tsv")
   whole=$("$mega" score "$work/$kind" --json "$work/other.txt" 2>/dev/null | sed -n 's/.*"log_probability": \(.*\),/\1/p')
-  [ "$sum" = "$(printf '%.0f' "$whole")" ] || failed "$kind: tokens have $sum together, the text has $whole"
+  [ "$sum" = "$(printf '%.0f' "$whole")" ] || failed "$kind: the tokens sum to $sum, the text has $whole"
   bad=$(awk -F '\t' 'NF != 2 || $2 > 0' "$work/tokens.tsv" | head -n 3)
   [ -z "$bad" ] || failed "$kind: not a token and its log-probability: $bad"
 done
-[ "$(grep -c '^\\n' "$work/tokens.tsv")" = 300 ] || failed "no line ends among the tokens of words"
+[ "$(grep -c '^\\n' "$work/tokens.tsv")" = 300 ] || failed "wrong number of end-of-line tokens for words"
 [ -z "$(ls "$MEGA_CACHE/tokens" | grep once)" ] || failed "a temporary token file was left"
 
 # generate
-for kind in bytes peer words; do
+for kind in bytes baseline words; do
   greedy=$("$mega" generate "$work/$kind" --prompt "the cat" --temperature 0 --max-tokens 40 2>"$work/speed")
   again=$("$mega" generate "$work/$kind" --prompt "the cat" --temperature 0 --max-tokens 40 --seed 5 2>/dev/null)
-  [ "$greedy" = "$again" ] || failed "$kind: greedy writes $greedy, then $again"
+  [ "$greedy" = "$again" ] || failed "$kind: greedy decoding gave $greedy, then $again"
   grep -q "tokens/s" "$work/speed" || failed "no speed in $(cat "$work/speed")"
-  # As JSON: a model that has learnt little writes any byte, and no shell takes a NUL.
+  # As JSON: a barely trained model may generate any byte, and shell variables cannot hold NUL.
   one=$("$mega" generate "$work/$kind" --seed 1 --json 2>/dev/null | grep '"text"')
   same=$("$mega" generate "$work/$kind" --seed 1 --json 2>/dev/null | grep '"text"')
   two=$("$mega" generate "$work/$kind" --seed 2 --json 2>/dev/null | grep '"text"')
-  [ "$one" = "$same" ] && [ "$one" != "$two" ] || failed "$kind: seeds write $one, $same and $two"
+  [ "$one" = "$same" ] && [ "$one" != "$two" ] || failed "$kind: seeds 1, 1 and 2 gave $one, $same and $two"
 done
 printf 'the cat\n' >"$work/prompt.txt"
 expected=$("$mega" generate "$work/bytes" --prompt "the cat" --echo 2>/dev/null)
 [ "${expected:0:7}" = "the cat" ] || failed "no prompt in $expected"
 for from in "$work/prompt.txt" "-"; do
   text=$("$mega" generate "$work/bytes" "$from" --echo <"$work/prompt.txt" 2>/dev/null)
-  [ "$text" = "$expected" ] || failed "a prompt from $from gives another text: $text"
+  [ "$text" = "$expected" ] || failed "a prompt from $from gives a different text: $text"
 done
 expect 0 '"stop_string"' generate "$work/bytes" --prompt "the cat sat" --temperature 0 --stop zzz --stop e --json
 expect 0 '"max_tokens"' generate "$work/bytes" --max-tokens 3 --json
 expect 0 "[5 tokens" generate "$work/bytes" --prompt "Bär über" --max-tokens 5
 expect 0 "does not know 1 of the prompt's 2 tokens" generate "$work/words" --prompt "the xylophone" --max-tokens 1
 "$mega" generate "$work/bytes" --prompt "der B" --temperature 0 --max-tokens 100 2>/dev/null | iconv -f UTF-8 -t UTF-8 >/dev/null ||
-  failed "what was written is no UTF-8"
+  failed "the generated text is not valid UTF-8"
 lines=$(printf 'the cat\n\nder\n' | "$mega" generate "$work/bytes" --interactive --max-tokens 10 2>&1 >/dev/null | grep -c "tokens/s")
 [ "$lines" = 3 ] || failed "$lines answers to 3 lines"
 "$mega" generate "$work/bytes" --max-tokens 1000000000 >"$work/endless" 2>/dev/null &
@@ -99,7 +99,7 @@ wait $!
 status=$?
 [ $status = 130 ] || failed "status $status after SIGINT"
 
-# Texts of all kinds.
+# Unusual texts.
 printf 'a\0b\0\n\377\376\n' >"$work/noise.bin"
 expect 0 "perplexity" score "$work/bytes" "$work/noise.bin"
 expect 0 "perplexity" score "$work/words" "$work/noise.bin"
@@ -118,7 +118,7 @@ expect 0 "bits per byte" eval "$work/short" --split train
 expect 0 "longest line" data check bytes-small "$work/corpus.txt"
 expect 0 '"token_types"' data check words-small "$work/corpus.txt" --json
 
-# Mistakes.
+# Errors.
 : >"$work/empty.txt"
 expect 1 "empty" train bytes-small --data "$work/empty.txt" --out "$work/x"
 expect 1 "empty text" score "$work/bytes" "$work/empty.txt"
@@ -132,8 +132,8 @@ expect 1 "nowhere" generate "$work/bytes" "$work/nowhere"
 expect 1 "--sweep" eval "$work/bytes" --sweep chunk
 expect 1 "--sweep" eval "$work/bytes" --sweep chunk=0
 expect 1 "--sweep" eval "$work/bytes" --sweep speed=3
-expect 1 "--segments" eval "$work/peer" --segments 3
-expect 1 "chunks" eval "$work/peer" --chunk 3
+expect 1 "--segments" eval "$work/baseline" --segments 3
+expect 1 "chunks" eval "$work/baseline" --chunk 3
 expect 1 "data options" eval "$work/bytes" --set model.layers=3
 expect 1 "data.evaluation_limit" eval "$work/bytes" --examples 3
 expect 105 "--top-p: expected a number, 0 to 1, got" generate "$work/bytes" --top-p 2
@@ -147,9 +147,9 @@ expect 0 "" train text-small --data "$work/labelled.tsv" --out "$work/classifier
 expect 1 '`predict`' generate "$work/classifier"
 expect 1 '`predict`' score "$work/classifier" "$work/two.txt"
 expect 1 "language models" eval "$work/classifier" --chunk 3
-[ ! -e "$work/x" ] || failed "a run that could not begin left a folder"
+[ ! -e "$work/x" ] || failed "a run that failed to start left a folder behind"
 
-# a model that goes on learning keeps its vocabulary
+# --init keeps the vocabulary of the model
 expect 0 "started from" train words-small "${mega_tiny[@]}" --set train.updates=6 --set model.cutoffs= \
   --data "$work/unknown.txt" --init "$work/words/model.safetensors" --out "$work/more"
 expect 0 "100.00 % of the tokens are unknown" eval "$work/more" --split train

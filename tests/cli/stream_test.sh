@@ -1,4 +1,4 @@
-# predict --stream as a user meets it: bytes of text, sound with and without a head, and Ctrl-C.
+# predict --stream: bytes of text, audio with and without a WAV header, and Ctrl-C.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 export OMP_WAIT_POLICY=passive # small tensors: waiting threads must not spin
@@ -12,7 +12,8 @@ causal=(--set model.block.causal=true --set model.block.ema.bidirectional=false)
 expect 0 "model" train text-small "${tiny[@]}" "${causal[@]}" --data "$work/labelled.tsv" --out "$work/text"
 expect 0 "model" train text-small "${tiny[@]}" --data "$work/labelled.tsv" --out "$work/both-ways"
 
-# number COUNT VALUE: little-endian. sound FILE: a WAV file of one second at 1,000 samples a second.
+# number BYTES VALUE: little-endian. samples FACTOR: one second of audio at 1,000 samples a second.
+# head_of RATE: a WAV header for it.
 number() { for ((i = 0; i < $1; ++i)); do printf '%b' "\\x$(printf %02x $(($2 >> (8 * i) & 255)))"; done; }
 samples() { for i in $(seq 1000); do number 2 $(((i * $1 % 200 - 100) * 100)); done; }
 head_of() {
@@ -33,17 +34,17 @@ expect 0 "model" train audio-stream "${tiny[@]}" --set input.rate=1000 --set inp
 expect 0 "model" train audio-stream "${tiny[@]}" --set input.rate=1000 --set input.length=1000 \
   --set input.standardize=position --data "$work/sounds" --out "$work/placed"
 
-mega=$run # what `expect` runs from here on
+mega=$run # `expect` runs this from here on
 stream() { "$run" predict "$@" --stream 2>/dev/null; }
 same() { [ "$1" = "$2" ] || failed "$3: expected \"$1\", got \"$2\""; }
 
 printf 'good %.0s' $(seq 40) >"$work/long.txt" # 200 bytes
-same 4 "$(stream "$work/text" "$work/long.txt" --every 50 | wc -l)" "decisions of a text"
-same 7 "$(stream "$work/text" --every 30 --window 60 <"$work/long.txt" | wc -l)" "decisions and what is left"
+same 4 "$(stream "$work/text" "$work/long.txt" --every 50 | wc -l)" "number of decisions"
+same 7 "$(stream "$work/text" --every 30 --window 60 <"$work/long.txt" | wc -l)" "decisions including the last, partial one"
 same '{"position":50' "$(stream "$work/text" --every 50 --json <"$work/long.txt" | head -n 1 | cut -d , -f 1)" "JSON"
-same "" "$(stream "$work/text" </dev/null)" "nothing"
+same "" "$(stream "$work/text" </dev/null)" "empty input"
 
-# What a WAV file says as a stream, without its head, in pieces, and to predict, which reads the whole.
+# The same result for a WAV stream, raw samples, input in pieces, and predict without --stream.
 whole=$("$run" predict "$work/sound" "$work/sounds/3/1.wav" | cut -f 2-)
 [ -n "$whole" ] || failed "no answer"
 for input in "$work/sounds/3/1.wav" "$work/3.raw"; do
@@ -54,7 +55,7 @@ pieces=$({ head -c 333 "$work/3.raw" && sleep 0.2 && tail -c +334 "$work/3.raw";
 same "1.000 s	$whole" "$pieces" "pieces"
 same 4 "$(stream "$work/sound" "$work/3.raw" | wc -l)" "four a second"
 
-# Ctrl-C while nothing comes.
+# Ctrl-C while waiting for input.
 mkfifo "$work/pipe"
 "$run" predict "$work/sound" --stream "$work/pipe" >"$work/heard" 2>/dev/null &
 listener=$!
@@ -69,7 +70,7 @@ wait $listener || failed "Ctrl-C: status $?"
 exec 9>&-
 same 4 "$(wc -l <"$work/heard")" "decisions before Ctrl-C"
 
-# What is wrong.
+# Errors.
 { head_of 8000 && cat "$work/3.raw"; } >"$work/fast.wav"
 expect 1 "the model was trained with 1000" predict "$work/sound" --stream "$work/fast.wav"
 expect 1 "input.standardize=channel" predict "$work/placed" --stream "$work/3.raw"

@@ -1,4 +1,4 @@
-# Training as a user meets it: train, evaluate, predict, be interrupted in every way, and go on.
+# Training on the command line: train, eval, predict, interruptions of every kind, and resuming.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 export OMP_WAIT_POLICY=passive # small tensors: waiting threads must not spin
@@ -57,21 +57,21 @@ lines=$("$mega" predict "$work/whole" --lines "$work/three.txt" 2>/dev/null | wc
 [ "$lines" = 3 ] || failed "$lines predictions of 3 lines from a file"
 expect 0 "three.txt" predict "$work/whole" "$work/three.txt"
 
-# What the other kind of model needs is the same.
+# The same for a baseline.
 expect 0 "test accuracy" "${train[@]}" --out "$work/transformer" --set model.kind=transformer --set train.updates=5
 expect 0 "accuracy" eval "$work/transformer"
 expect 0 "%" predict "$work/transformer" --text "[MAX 1 2 ]"
 
 expect 0 "2 seeds: accuracy" "${train[@]}" --out "$work/seeds" --seeds 1..2 --set train.updates=5
-[ -s "$work/seeds/seed-2/model.safetensors" ] || failed "no model of the second seed"
+[ -s "$work/seeds/seed-2/model.safetensors" ] || failed "no model for the second seed"
 
-# Killed at any moment, again and again, the run ends as if nothing had happened.
+# A run that is killed repeatedly at any moment and resumed ends bit-identical to an uninterrupted one.
 long=("${train[@]}" --set train.updates=1200 --set train.evaluate=100u --set train.checkpoint=20u)
 "$mega" "${long[@]}" --out "$work/long" >"$work/long.log" 2>&1 || failed "the long run: $(cat "$work/long.log")"
 for moment in 0.9 0.02 0.11 0.05 0.17; do
   before=$(newest "$work/killed" 2>/dev/null)
   "$mega" "${long[@]}" --out "$work/killed" --resume >>"$work/killed.log" 2>&1 &
-  # The first time before it has begun, later a moment after it has got on.
+  # The first time before the first checkpoint, later shortly after a new one.
   if [ $moment != 0.9 ]; then
     for _ in $(seq 400); do
       if [ "$(newest "$work/killed" 2>/dev/null)" != "$before" ]; then break; fi
@@ -89,7 +89,7 @@ for file in model.safetensors checkpoints/00001200/model.safetensors; do
   [ "$(sum "$work/long/$file")" = "$(sum "$work/killed/$file")" ] || failed "$file differs after kills"
 done
 
-# begin RUN: trains in the background, $! and returns once it has made updates.
+# begin RUN: starts training in the background (its PID is $!) and returns after the first checkpoint.
 begin() {
   "$mega" "${train[@]}" --out "$1" --set train.updates=1000000 --set train.evaluate=0 >"$1.log" 2>&1 &
   for _ in $(seq 100); do
@@ -106,7 +106,7 @@ for signal in INT:130 TERM:143; do
   status=$?
   [ $status = "${signal#*:}" ] || failed "status $status after SIG${signal%:*}: $(cat "$run.log")"
   stopped=$((10#$(basename "$(newest "$run")")))
-  grep -q "stopped; go on with: mega train --resume --out" "$run.log" || failed "no word on how to go on"
+  grep -q "stopped; resume with: mega train --resume --out" "$run.log" || failed "no message on how to resume"
   expect 0 "resumed after update" train --resume --out "$run" --set train.updates=$((stopped + 1))
 done
 begin "$work/twice"
@@ -115,7 +115,7 @@ wait $!
 status=$?
 [ $status = 143 ] || failed "status $status after two signals"
 
-# Mistakes.
+# Errors.
 expect 1 "holds a run already" "${train[@]}" --out "$work/whole"
 expect 1 "did you mean" train lra-texd --data "$work/data"
 expect 1 "name a preset" train
@@ -130,7 +130,7 @@ expect 1 "--time" "${train[@]}" --out "$work/x" --time 5u
 expect 1 "model.safetensors" eval "$work/data"
 expect 1 "--split" eval "$work/whole" --split all
 expect 1 "nothing.wav" predict "$work/whole" "$work/nothing.wav"
-[ ! -e "$work/x" ] || failed "a run that could not begin left a folder"
+[ ! -e "$work/x" ] || failed "a run that failed to start left a folder behind"
 
 echo "$failures failures"
 [ "$failures" = 0 ]

@@ -31,7 +31,7 @@ size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// The path of the curve drawn with the first colour, which the legend also uses: the last of them.
+// The path of the curve in the first colour: the last match, because the legend uses the colour, too.
 std::string path_of(const std::string& svg) {
   const size_t curve = svg.rfind("<path class=\"curve\"");
   const size_t begin = svg.find(" d=\"", curve) + 4;
@@ -91,10 +91,10 @@ TEST(LineChart, DrawsCurvesAxesAndLegend) {
        {">Loss<", ">step<", ">nats<", ">train<", ">valid<", ">0.4<", ">10<", "aria-label=\"Loss\""})
     EXPECT_PRED2(contains, svg, text);
   EXPECT_PRED2(contains, svg, "prefers-color-scheme:dark");
-  EXPECT_EQ(count_of(svg, "class=\"curve\""), 4u) << "two curves, two entries of the legend";
+  EXPECT_EQ(count_of(svg, "class=\"curve\""), 4u) << "two curves, two legend entries";
 }
 
-TEST(LineChart, PointsStandWhereTheyShould) {
+TEST(LineChart, PlacesPointsCorrectly) {
   const std::string path = path_of(to_svg(LineChart{"", "", "", {{"", {{0, 0}, {5, 5}, {10, 10}}}}, false}));
   double x[3], y[3];
   ASSERT_EQ(std::sscanf(path.c_str(), "M%lf %lfL%lf %lfL%lf %lf", &x[0], &y[0], &x[1], &y[1], &x[2], &y[2]),
@@ -105,7 +105,7 @@ TEST(LineChart, PointsStandWhereTheyShould) {
   EXPECT_GT(y[0], y[2]) << "upwards";
 }
 
-TEST(LineChart, ALogarithmicXHasEqualStepsForEqualFactors) {
+TEST(LineChart, LogarithmicXAxis) {
   LineChart chart{"", "", "", {{"", {{100, 0}, {1000, 5}, {10000, 10}}}}, false, true};
   const std::string path = path_of(to_svg(chart));
   double x[3], y[3];
@@ -114,10 +114,10 @@ TEST(LineChart, ALogarithmicXHasEqualStepsForEqualFactors) {
   EXPECT_NEAR(x[1], (x[0] + x[2]) / 2, 0.11);
   EXPECT_PRED2(contains, to_svg(chart), ">1k<");
   chart.curves[0].points = {{1, 1}, {0, 2}, {-1, 3}, {10, 4}};
-  EXPECT_EQ(count_of(path_of(to_svg(chart)), "M"), 2u) << "no logarithm is a gap";
+  EXPECT_EQ(count_of(path_of(to_svg(chart)), "M"), 2u) << "values without a logarithm are gaps";
 }
 
-TEST(LineChart, WhatIsNotFiniteIsAGap) {
+TEST(LineChart, NonFiniteValuesAreGaps) {
   LineChart chart{"Loss",
                   "",
                   "",
@@ -125,7 +125,7 @@ TEST(LineChart, WhatIsNotFiniteIsAGap) {
                   false};
   const std::string path = path_of(to_svg(chart));
   EXPECT_EQ(count_of(path, "M"), 3u);
-  EXPECT_EQ(count_of(path, "h0"), 1u) << "a point by itself is a dot";
+  EXPECT_EQ(count_of(path, "h0"), 1u) << "a single point is a dot";
   chart.log_y = true;
   chart.curves[0].points = {{0, 1}, {1, 0}, {2, 10}, {3, -1}, {4, 100}};
   EXPECT_EQ(count_of(path_of(to_svg(chart)), "M"), 3u);
@@ -138,7 +138,7 @@ TEST(LineChart, WhatIsNotFiniteIsAGap) {
   EXPECT_EQ(markup_fault(to_svg(chart)), "");
 }
 
-TEST(LineChart, ALongCurveIsThinnedButKeepsItsPeak) {
+TEST(LineChart, ThinsLongCurvesButKeepsPeaks) {
   LineChart chart{"Loss", "", "", {{"Loss", {}}}, false};
   for (int i = 0; i < 1'000'000; ++i) chart.curves[0].points.push_back({static_cast<double>(i), i % 2 * 0.1});
   chart.curves[0].points[777'777].y = 10;
@@ -147,7 +147,7 @@ TEST(LineChart, ALongCurveIsThinnedButKeepsItsPeak) {
   EXPECT_PRED2(contains, path_of(svg), " 38.0L") << "the top of the frame";
 }
 
-TEST(LineChart, HostileTextIsOnlyText) {
+TEST(LineChart, EscapesText) {
   const std::string hostile = "</text><script>alert('1')</script>\"&\x01\xff";
   const std::string svg =
       to_svg(LineChart{hostile, hostile, hostile, {{hostile, {{0, 1}}}, {hostile, {}}}, true});
@@ -155,12 +155,12 @@ TEST(LineChart, HostileTextIsOnlyText) {
   EXPECT_EQ(count_of(svg, "<script"), 0u);
 }
 
-TEST(LineChart, ManyCurvesStayDistinct) {
+TEST(LineChart, ManyCurvesHaveDistinctStyles) {
   LineChart chart{"", "", "", {}, false};
   for (int i = 0; i < 20; ++i)
     chart.curves.push_back({"curve " + std::to_string(i), {{0, 1.0 * i}, {1, 1.0}}});
   const std::string svg = to_svg(chart);
-  EXPECT_EQ(count_of(svg, "var(--c3)\""), 2u) << "plain in one curve and its entry of the legend";
+  EXPECT_EQ(count_of(svg, "var(--c3)\""), 2u) << "solid in one curve and its legend entry";
   EXPECT_EQ(count_of(svg, "var(--c3);stroke-dasharray:6"), 2u);
 }
 
@@ -174,7 +174,7 @@ TEST(HeatMap, DrawsCellsShadedByShareOfTheRow) {
   EXPECT_PRED2(contains, svg, "fill-opacity=\"0.520\"><title>cat → dog: 25<") << "0.04 + 0.96 * sqrt(0.25)";
 }
 
-TEST(HeatMap, SurvivesWhatIsMissingOrStrange) {
+TEST(HeatMap, HandlesMissingAndUnusualValues) {
   const std::string hostile = "<b>&\xff</b> and a name that is far too long for the side of a picture";
   const std::string svg = to_svg(HeatMap{
       hostile, hostile, hostile, {hostile, "b"}, {hostile, "c", "d"}, {{kNan, -5}, {}, {1, 2, 3, 4}}});
@@ -194,14 +194,14 @@ TEST(Spectrum, CountsPerBin) {
   EXPECT_EQ(count_of(svg, "class=\"bar\""), 2u);
   for (const char* text : {">1<", ">10<", ">100<", ">1k<", ">positions<", ">30<"})
     EXPECT_PRED2(contains, svg, text);
-  EXPECT_PRED2(contains, svg, "height=\"110.0\"") << "the highest reaches the top, where 30 is";
+  EXPECT_PRED2(contains, svg, "height=\"110.0\"") << "the highest bar reaches the top, at 30";
 }
 
-TEST(Spectrum, AxisAsGivenOrAsFound) {
+TEST(Spectrum, AxisLimitsAreGivenOrComputed) {
   const std::string svg =
       to_svg(Spectrum{.title = "", .x_label = "", .values = {5, 1e6}, .low = 1, .high = 100});
   EXPECT_PRED2(contains, svg, ">50<");
-  EXPECT_EQ(count_of(svg, "class=\"bar\""), 2u) << "what is outside stands at the edge";
+  EXPECT_EQ(count_of(svg, "class=\"bar\""), 2u) << "values outside are counted at the edge";
   EXPECT_EQ(count_of(to_svg(Spectrum{.title = "", .x_label = "", .values = {7, 7, 7}}), "class=\"bar\""), 1u);
   EXPECT_EQ(count_of(to_svg(Spectrum{.title = "", .x_label = "", .values = {-1, 0, 1}, .log_x = false}),
                      "class=\"bar\""),

@@ -27,7 +27,7 @@ uint64_t little_endian(std::string_view bytes) {
   return value;
 }
 
-// Bit by bit, as the definition of the checksum says.
+// The checksum bit by bit, by definition.
 uint32_t slow_checksum(std::string_view bytes) {
   uint32_t rest = 0xffffffff;
   for (const char c : bytes) {
@@ -42,7 +42,7 @@ uint64_t masked(std::string_view bytes) {
   return (sum >> 15 | sum << 17) + 0xa282ead8u;
 }
 
-// The events of a file, with all checksums checked.
+// The events of a file; verifies all checksums.
 std::vector<std::string> records_of(const std::filesystem::path& path) {
   const std::string file = read_file(path);
   std::string_view rest = file;
@@ -115,7 +115,7 @@ TEST(EventFile, NameAndFirstRecord) {
   EXPECT_NEAR(std::bit_cast<double>(little_endian(event[1])), before, 5);
 }
 
-TEST(EventFile, ScalarsCanBeReadWhileItIsOpen) {
+TEST(EventFile, ScalarsAreReadableWhileOpen) {
   const ScratchFolder folder;
   EventFile file(folder.path());
   file.scalar("loss/train", 0, 1.5);
@@ -148,11 +148,11 @@ TEST(EventFile, Text) {
   EXPECT_EQ(little_endian(event[2]), 7u);
   std::map<int, std::string> value = fields_of(fields_of(event[5])[1]);
   EXPECT_EQ(value[1], "configuration");
-  EXPECT_EQ(fields_of(fields_of(value[9])[1])[1], "text") << "the plugin";
+  EXPECT_EQ(fields_of(fields_of(value[9])[1])[1], "text") << "plugin name";
   std::map<int, std::string> tensor = fields_of(value[8]);
   EXPECT_EQ(little_endian(tensor[1]), 7u) << "DT_STRING";
-  EXPECT_EQ(little_endian(fields_of(fields_of(tensor[2])[2])[1]), 1u) << "of one element";
-  EXPECT_EQ(tensor[8], long_text + "\uFFFD") << "protocol buffers refuse what is not UTF-8";
+  EXPECT_EQ(little_endian(fields_of(fields_of(tensor[2])[2])[1]), 1u) << "one element";
+  EXPECT_EQ(tensor[8], long_text + "\uFFFD") << "Protocol Buffers reject invalid UTF-8";
 }
 
 TEST(EventFile, ErrorsNameTheFolder) {

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::literals;
 
-TEST(Markup, EscapesWhatCouldEndTheText) {
+TEST(Markup, EscapesSpecialCharacters) {
   EXPECT_EQ(escape_markup("<script>'a' & \"b\"</script>"),
             "&lt;script&gt;&#39;a&#39; &amp; &quot;b&quot;&lt;/script&gt;");
   EXPECT_EQ(escape_markup("tab\tline\n"), "tab\tline\n");

@@ -29,7 +29,7 @@ ProgressFigures figures() {
           .last = false};
 }
 
-// A terminal of its own, and what was written to it.
+// A pseudo-terminal that records what is written to it.
 class Terminal {
  public:
   explicit Terminal(unsigned short columns) : near_(::posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -69,7 +69,7 @@ size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// What a run that is not on a terminal leaves behind.
+// Output of a run without a terminal.
 template <class Run>
 std::string in_a_file(Run run) {
   const ScratchFolder folder;
@@ -79,7 +79,7 @@ std::string in_a_file(Run run) {
   return read_file(folder / "log");
 }
 
-TEST(ProgressLine, ShowsTheFigures) {
+TEST(ProgressLine, ShowsCountRateAndTime) {
   EXPECT_EQ(progress_line(figures(), 0), "train  21 %  1,234/5,678 examples  100 examples/s  44.4 s left");
   EXPECT_EQ(progress_line(figures(), 80),
             "train  [==>          ]   21 %  1,234/5,678 examples  100 examples/s  44.4 s left");
@@ -98,7 +98,7 @@ TEST(ProgressLine, ShowsTheFigures) {
   EXPECT_EQ(progress_line(start, 0), "train  21 %  1,234/5,678 examples");
 }
 
-TEST(ProgressLine, IsFullOnlyAtTheEnd) {
+TEST(ProgressLine, Shows100PercentOnlyAtTheEnd) {
   ProgressFigures nearly = figures();
   nearly.done = 9999;
   nearly.total = 10000;
@@ -122,7 +122,7 @@ TEST(ProgressLine, FitsEveryWidth) {
   EXPECT_EQ(progress_line(wide, 9), "Größe 訓");
 }
 
-TEST(ProgressLine, SurvivesStrangeFigures) {
+TEST(ProgressLine, HandlesUnusualNumbers) {
   ProgressFigures strange = figures();
   strange.detail = "two\nlines\x1b[31m";
   strange.done = std::numeric_limits<int64_t>::min();
@@ -135,7 +135,7 @@ TEST(ProgressLine, SurvivesStrangeFigures) {
   EXPECT_PRED2(contains, progress_line(strange, 0), "100 %");
 }
 
-TEST(Progress, ElsewhereOneLineAtTheEnd) {
+TEST(Progress, PrintsOneLineAtTheEndWithoutATerminal) {
   const std::string log = in_a_file([](std::FILE* file) {
     Progress progress("read", 100'000, "lines", file);
     for (int64_t i = 0; i <= 100'000; ++i) progress.update(i, i == 100'000 ? "all well" : "");
@@ -146,16 +146,16 @@ TEST(Progress, ElsewhereOneLineAtTheEnd) {
   EXPECT_EQ(log.back(), '\n');
 }
 
-TEST(Progress, SaysLinesElsewhere) {
+TEST(Progress, PrintsMessagesWithoutATerminal) {
   EXPECT_EQ(in_a_file([](std::FILE* file) {
               Progress progress("read", 10, "lines", file);
               progress.say("a warning");
             }),
             "a warning\n")
-      << "and nothing of progress that never was";
+      << "no progress line without an update";
 }
 
-TEST(Progress, OnATerminalOneLineThatRewritesItself) {
+TEST(Progress, RewritesOneLineOnATerminal) {
   Terminal terminal(100);
   {
     Progress progress("read", 1000, "lines", terminal.file());
@@ -167,13 +167,13 @@ TEST(Progress, OnATerminalOneLineThatRewritesItself) {
   EXPECT_PRED2(contains, written, "\r\x1b[Ka warning\r\n\r\x1b[Kread  [=");
   EXPECT_PRED2(contains, written, "100 %  1,000/1,000 lines");
   EXPECT_TRUE(written.ends_with("\r\n"));
-  EXPECT_EQ(count_of(written, "\n"), 2u) << "the warning and the end";
-  EXPECT_LT(count_of(written, "\r\x1b[K"), 50u) << "not for every update";
+  EXPECT_EQ(count_of(written, "\n"), 2u) << "after the warning and at the end";
+  EXPECT_LT(count_of(written, "\r\x1b[K"), 50u) << "not redrawn for every update";
   for (const std::string& line : split(written, '\r'))
-    EXPECT_LE(display_width(line), 99 + 3) << "the columns, and the erasing sequence";
+    EXPECT_LE(display_width(line), 99 + 3) << "terminal width plus the erase sequence";
 }
 
-TEST(Progress, ADumbTerminalGetsPlainLines) {
+TEST(Progress, DumbTerminalGetsPlainLines) {
   Terminal terminal(60);
   ::setenv("TERM", "dumb", 1);
   {
@@ -184,7 +184,7 @@ TEST(Progress, ADumbTerminalGetsPlainLines) {
   EXPECT_TRUE(terminal.written().starts_with("read  100 %  10/10 lines"));
 }
 
-TEST(Progress, WorksWithoutAnywhereToWrite) {
+TEST(Progress, IgnoresWriteErrors) {
   std::FILE* full = std::fopen("/dev/full", "w");
   ASSERT_NE(full, nullptr);
   {

@@ -40,7 +40,7 @@ Report small_report() {
   return report;
 }
 
-TEST(Report, ShowsEverythingItIsGiven) {
+TEST(Report, ContainsAllSections) {
   const std::string page = page_of(small_report());
   for (const char* text : {"<title>lra-text on reviews</title>",
                            "<h1>lra-text on reviews</h1>",
@@ -65,7 +65,7 @@ TEST(Report, ShowsEverythingItIsGiven) {
     EXPECT_PRED2(contains, page, text);
 }
 
-TEST(Report, StandsByItself) {
+TEST(Report, IsSelfContained) {
   const std::string page = page_of(small_report());
   for (const char* text : {"<script", "<link", "src=", "href=", "url(", "@import"})
     EXPECT_PRED2(lacks, page, text);
@@ -74,7 +74,7 @@ TEST(Report, StandsByItself) {
     EXPECT_PRED2(contains, page, text);
 }
 
-TEST(Report, LeavesOutWhatThereIsNot) {
+TEST(Report, LeavesOutEmptySections) {
   const std::string page = page_of(Report{});
   for (const char* text : {"<h2>", "<table", "<svg", "<ul", "<pre", "<dl"}) EXPECT_PRED2(lacks, page, text);
   Report report;
@@ -82,7 +82,7 @@ TEST(Report, LeavesOutWhatThereIsNot) {
   EXPECT_PRED2(lacks, page_of(report), "<h2>");
 }
 
-TEST(Report, HostileTextIsOnlyText) {
+TEST(Report, EscapesText) {
   const std::string hostile = "</td></title><script>alert(\"1\")</script>'&\x01\x1b[31m\xff\xc3";
   Report report = small_report();
   report.title = report.command = report.started = hostile;
@@ -95,7 +95,7 @@ TEST(Report, HostileTextIsOnlyText) {
   report.worst[0].probability = report.worst[0].loss = std::numeric_limits<double>::quiet_NaN();
   report.worst[0].excerpt = std::string(10'000'000, '<');
   const std::string page = page_of(report);
-  EXPECT_LT(page.size(), 100'000u) << "a long excerpt is cut";
+  EXPECT_LT(page.size(), 100'000u) << "a long excerpt is truncated";
   EXPECT_PRED2(lacks, page, "nan");
 }
 
@@ -115,10 +115,10 @@ TEST(Report, ClassFigures) {
   const std::vector<ClassFigures> ragged = class_figures({{4, 1, 1}, {}, {-7}});
   ASSERT_EQ(ragged.size(), 3u);
   EXPECT_EQ(ragged[0].count, 6);
-  EXPECT_DOUBLE_EQ(ragged[0].precision, 1) << "a negative count counts nothing";
+  EXPECT_DOUBLE_EQ(ragged[0].precision, 1) << "negative counts are ignored";
 }
 
-TEST(Report, MoreClassesThanAPictureHolds) {
+TEST(Report, ListsConfusionsForManyClasses) {
   Report report;
   for (size_t i = 0; i < 150; ++i) {
     report.classes.push_back("kind" + std::to_string(i));
@@ -133,7 +133,7 @@ TEST(Report, MoreClassesThanAPictureHolds) {
       ">kind3</td><td class=\"name\">kind140</td><td class=\"number\">50</td><td class=\"number\">33.3 %<");
   EXPECT_LT(page.find(">kind140</td><td class=\"number\">50"),
             page.find(">kind6</td><td class=\"number\">10"));
-  EXPECT_PRED2(contains, page, "50 more are not shown");
+  EXPECT_PRED2(contains, page, "50 more not shown");
 
   report.confusion.resize(30);
   for (auto& row : report.confusion) row.resize(30);

@@ -33,7 +33,7 @@ TEST(Table, Markdown) {
   EXPECT_EQ(bars.markdown(), "| a\\|b   |\n| ------ |\n| x\\|y z |\n");
 }
 
-TEST(Table, CsvQuotesWhatNeedsIt) {
+TEST(Table, CsvQuotesWhereNeeded) {
   Table table({"name", "text"});
   table.add({"a", "plain"});
   table.add({"b", "one, \"two\"\nthree"});
@@ -47,9 +47,9 @@ TEST(Table, WordsAreNotNumbers) {
   EXPECT_EQ(table.plain(), "what\n------------------\n12 layers of which\n1\n");
 }
 
-TEST(Table, EmptyHasAHeader) { EXPECT_EQ(Table({"a"}).plain(), "a\n-\n"); }
+TEST(Table, EmptyTableHasAHeader) { EXPECT_EQ(Table({"a"}).plain(), "a\n-\n"); }
 
-TEST(Table, RefusesRowsOfAnotherLength) {
+TEST(Table, RejectsRowsOfWrongLength) {
   Table table({"a", "b"});
   EXPECT_THROW(table.add({"1"}), Error);
 }
