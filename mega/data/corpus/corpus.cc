@@ -171,7 +171,7 @@ TokenView load_view(const TextSource& text, const Tokenizer& tokenizer, uint64_t
 }
 
 // Model files carry this number, and a resumed run compares it: it stays as version 0.1 computed it.
-std::string data_checksum(const Corpus& corpus, LanguageUnits units) {
+std::string data_checksum(const Corpus& corpus, TextUnits units) {
   const Tokenizer& tokenizer = *corpus.tokenizer;
   uint64_t checksum = stream_seed(static_cast<uint64_t>(units), tokenizer.vocabulary(),
                                   static_cast<uint64_t>(tokenizer.size()));
