@@ -12,7 +12,6 @@
 #include "mega/baselines/model_builders.h"
 #include "mega/config/presets.h"
 #include "mega/data/example_source.h"
-#include "mega/text/tokens.h"
 #include "mega/train/adamw.h"
 #include "mega/train/sequence_task.h"
 #include "mega/train/trainer.h"
@@ -67,6 +66,9 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
   require(classifier != nullptr && classifier->input == InputKind::tokens,
           "bench train needs a preset of a text classifier");
   classifier->block.chunk = settings.chunk;
+  // Random letters have no words or pieces to learn.
+  if (auto& input = std::get<TextInput>(recipe.input.input); !has_fixed_vocabulary(input.units))
+    input = TextInput(TextUnits::bytes, input.max_length);
   recipe.train.batch = settings.batch;
   recipe.train.accumulation = 1;
   recipe.train.updates = kBatches;

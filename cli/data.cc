@@ -101,6 +101,9 @@ void CheckCommand::run() const {
   const data::DatasetRequest request = train::dataset_request(loaded);
   const data::Dataset dataset = load_dataset(request);
   const int documents = static_cast<int>(loaded.model.kind().document_count());
+  // Without a text there are no tokens to learn, but problems to show.
+  if (dataset.train.size() + dataset.valid.size() + dataset.test.size() == 0)
+    if (auto* text = std::get_if<TextInput>(&loaded.input.input)) *text = TextInput();
   const data::Encoder encoder(train::make_signature(loaded, dataset),
                               cls_token(*sequence_options(loaded.model)));
 

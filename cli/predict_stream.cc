@@ -76,8 +76,9 @@ Defaults defaults_of(const Signature& signature) {
   const auto* text = std::get_if<TextInput>(&signature.input.input);
   require(text != nullptr && text->units == TextUnits::bytes,
           "--stream is for models of text bytes or audio; this one reads ",
-          text != nullptr ? to_string(text->units)
-                          : std::visit([](const auto& kind) { return kind.kind; }, signature.input.input));
+          text != nullptr
+              ? std::string(to_string(text->units)) + ": train it with --set input.units=bytes"
+              : std::visit([](const auto& kind) { return std::string(kind.kind); }, signature.input.input));
   constexpr int64_t kText = 2000;
   const int64_t window = text->max_length > 0 ? text->max_length : kText;
   return {std::max<int64_t>(1, window / 8), window, 0.0,

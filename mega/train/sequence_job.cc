@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "mega/base/error.h"
+#include "mega/base/random.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/model_builders.h"
-#include "mega/text/tokens.h"
 
 namespace mega::train {
 
@@ -15,6 +14,10 @@ SequenceJob::SequenceJob(const Recipe& recipe)
   fit_recipe(recipe_, dataset_);
   validate(recipe_);
   signature_ = make_signature(recipe_, dataset_);
+  fit_vocabulary(recipe_, signature_);
+  // Numbers of tokens are part of what a run goes on with.
+  if (!signature_.vocabulary.empty())
+    dataset_.checksum = hexadecimal(stream_seed(0, dataset_.checksum + signature_.vocabulary));
 }
 
 data::Encoder SequenceJob::encoder() const {
@@ -35,6 +38,8 @@ std::string SequenceJob::describe() const {
                      with_thousands(dataset_.test.size()) + " test examples; lengths up to " +
                      with_thousands(longest) + ", mean " + with_thousands(static_cast<int64_t>(mean));
   if (!dataset_.classes.empty()) text += "; " + std::to_string(dataset_.classes.size()) + " classes";
+  if (!signature_.vocabulary.empty())
+    text += "; " + with_thousands(make_tokenizer(signature_, INT64_MAX)->size()) + " token types";
   if (dataset_.problems > 0)
     text += "; " + with_thousands(dataset_.problems) +
             " left out (first: " + dataset_.first_problems.front().where + ": " +

@@ -8,7 +8,8 @@
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/data/example_source.h"
-#include "mega/text/tokens.h"
+#include "mega/data/vocabulary.h"
+#include "mega/train/initial_tokenizer.h"
 #include "mega/train/saved_model.h"
 
 namespace mega::train {
@@ -21,6 +22,19 @@ const SequenceOptions& shared_options(const ModelOptions& options) {
   const SequenceOptions* shared = sequence_options(options);
   require(shared != nullptr, "this command works on classifiers, matchers and their Transformer only");
   return *shared;
+}
+
+// The vocabulary for these texts; empty where it is fixed, or there are no texts.
+std::string find_vocabulary(const Recipe& recipe, const data::Dataset& dataset) {
+  const TokenizerOptions* options = tokenizer_options(recipe.input);
+  if (options == nullptr) return "";
+  if (!has_fixed_vocabulary(options->units))
+    if (const auto initial = initial_tokenizer(recipe)) return initial->vocabulary();
+  // A data set that is only looked at may have no training texts.
+  const data::Part& part = dataset.train.size() > 0   ? dataset.train
+                           : dataset.valid.size() > 0 ? dataset.valid
+                                                      : dataset.test;
+  return data::learn_vocabulary(*options, part.records)->vocabulary();
 }
 
 }  // namespace
@@ -49,6 +63,7 @@ Signature make_signature(const Recipe& recipe, const data::Dataset& dataset) {
   signature.data = recipe.data;
   signature.classes = dataset.classes;
   fit_statistics(signature, dataset.train.records);
+  signature.vocabulary = find_vocabulary(recipe, dataset);
   if (dataset.train.targets.empty()) return signature;
   const auto outputs = static_cast<size_t>(dataset.outputs);
   const double n = static_cast<double>(dataset.train.size());
@@ -64,6 +79,13 @@ Signature make_signature(const Recipe& recipe, const data::Dataset& dataset) {
     signature.target_deviation.push_back(static_cast<float>(variance > 0 ? std::sqrt(variance) : 1.0));
   }
   return signature;
+}
+
+void fit_vocabulary(Recipe& recipe, const Signature& signature) {
+  const TokenizerOptions* options = tokenizer_options(recipe.input);
+  if (options == nullptr || has_fixed_vocabulary(options->units)) return;
+  const int64_t types = make_tokenizer(signature, INT64_MAX)->size();
+  sequence_options(recipe.model)->vocabulary = embedding_count(types, kReservedTokens);
 }
 
 SequenceTask::SequenceTask(const Recipe& recipe, const data::Dataset& dataset, Signature signature,

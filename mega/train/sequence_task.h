@@ -16,8 +16,12 @@ data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::stri
 // number.
 void fit_recipe(Recipe& recipe, const data::Dataset& dataset);
 
-// The signature of a model that is trained on this data.
+// The signature of a model that is trained on this data. Its vocabulary is that of the model it starts from
+// (train.init), or else of the training texts.
 Signature make_signature(const Recipe& recipe, const data::Dataset& dataset);
+
+// Sets the number of token types of the model where the texts decide it.
+void fit_vocabulary(Recipe& recipe, const Signature& signature);
 
 class SequenceTask : public BatchTask {
  public:

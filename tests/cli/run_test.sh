@@ -43,8 +43,11 @@ train() {
 train bytes corpus.txt bytes-small "${tiny[@]}" --set train.batch=512 --set train.updates=60
 train words corpus.txt words-small "${tiny[@]}" --set train.batch=512 --set train.updates=20 --set model.cutoffs= \
   --set model.embedding_width=0
-train classes labelled.tsv text-small "${tiny[@]}" --set train.updates=30
+train classes labelled.tsv text-small "${tiny[@]}" --set train.updates=30 # of pieces
+train of_bytes labelled.tsv text-small "${tiny[@]}" --set train.updates=30 --set input.units=bytes
+train of_words labelled.tsv text-small "${tiny[@]}" --set train.updates=30 --set input.units=words
 train pairs pairs.tsv pairs-small "${tiny[@]}" --set train.updates=5
+train pairs_of_pieces pairs.tsv pairs-small "${tiny[@]}" --set train.updates=5 --set input.units=sentencepiece
 train numbers numbers.tsv text-small "${tiny[@]}" --set train.updates=30 --set model.objective=regression \
   --set model.classes=1
 train baseline corpus.txt bytes-small --threads 1 --set model.kind=transformer --set model.layers=1 --set train.batch=512 \
@@ -128,18 +131,22 @@ status=$?
 
 # predict: same output as mega, and the accuracy that eval by libtorch reports
 printf 'good 3\nbad 7\ngood 8\n' >"$work/texts.txt"
-for kind in classes numbers; do
+for kind in classes of_bytes of_words numbers; do
   ours=$("$run" predict "$work/$kind" --lines "$work/texts.txt" --json 2>&1)
   theirs=$("$trained_by" predict "$work/$kind" --lines "$work/texts.txt" --json 2>&1)
   [ "$(wc -l <<<"$ours")" = 3 ] && [ "$ours" = "$theirs" ] || failed "$kind: mega-run predicts $ours, mega $theirs"
 done
-expect 0 '"probability"' predict "$work/pairs" --json --text $'good 1\tgood'
+for kind in pairs pairs_of_pieces; do
+  expect 0 '"probability"' predict "$work/$kind" --json --text $'good 1\tgood'
+done
 cut -f 2 "$work/labelled.tsv" >"$work/all.txt"
 cp "$work/labelled.tsv" "$work/copy.tsv"
-right=$(paste <(cut -f 1 "$work/labelled.tsv") <("$run" predict "$work/classes" --lines "$work/all.txt" --top 1 2>/dev/null | cut -f 2) |
-  awk '$1 == $2 { right++ } END { printf "%.4f", right / NR }')
-expected=$("$trained_by" eval "$work/classes" --data "$work/copy.tsv" --json 2>/dev/null | number accuracy)
-near "$right" "$expected" || failed "accuracy $right instead of $expected"
+for kind in classes of_bytes of_words; do
+  right=$(paste <(cut -f 1 "$work/labelled.tsv") <("$run" predict "$work/$kind" --lines "$work/all.txt" --top 1 2>/dev/null | cut -f 2) |
+    awk '$1 == $2 { right++ } END { printf "%.4f", right / NR }')
+  expected=$("$trained_by" eval "$work/$kind" --data "$work/copy.tsv" --json 2>/dev/null | number accuracy)
+  near "$right" "$expected" || failed "$kind: $right of the classes are right instead of $expected"
+done
 expect 1 "two texts separated by a tab" predict "$work/pairs" --text good
 
 # inspect

@@ -8,9 +8,11 @@ for i in $(seq 20); do printf 'a\tgood %d\nb\tbad %d\n' "$i" "$i"; done >"$work/
 tiny=(--threads 1 --set model.layers=1 --set model.block.width=16 --set model.block.values=16
   --set model.block.shared=16 --set model.block.hidden=16 --set model.block.chunk=32
   --set model.block.ema.dimension=2 --set train.warmup=1 --set train.evaluate=0 --set train.updates=3)
+bytes=(--set input.units=bytes --set input.max_length=2000 --set model.vocabulary=264)
 causal=(--set model.block.causal=true --set model.block.ema.bidirectional=false)
-expect 0 "model" train text-small "${tiny[@]}" "${causal[@]}" --data "$work/labelled.tsv" --out "$work/text"
-expect 0 "model" train text-small "${tiny[@]}" --data "$work/labelled.tsv" --out "$work/both-ways"
+expect 0 "model" train text-small "${tiny[@]}" "${bytes[@]}" "${causal[@]}" --data "$work/labelled.tsv" --out "$work/text"
+expect 0 "model" train text-small "${tiny[@]}" "${bytes[@]}" --data "$work/labelled.tsv" --out "$work/both-ways"
+expect 0 "model" train text-small "${tiny[@]}" "${causal[@]}" --data "$work/labelled.tsv" --out "$work/pieces"
 
 # number BYTES VALUE: little-endian. samples FACTOR: one second of audio at 1,000 samples a second.
 # head_of RATE: a WAV header for it.
@@ -75,6 +77,7 @@ same 4 "$(wc -l <"$work/heard")" "decisions before Ctrl-C"
 expect 1 "the model was trained with 1000" predict "$work/sound" --stream "$work/fast.wav"
 expect 1 "input.standardize=channel" predict "$work/placed" --stream "$work/3.raw"
 expect 1 "causal = true" predict "$work/both-ways" --stream "$work/long.txt"
+expect 1 "reads sentencepiece: train it with --set input.units=bytes" predict "$work/pieces" --stream "$work/long.txt"
 expect 1 "none.raw" predict "$work/sound" --stream "$work/none.raw"
 expect 1 "one file" predict "$work/text" --stream "$work/long.txt" "$work/long.txt"
 expect 1 "one file" predict "$work/text" --stream --text good

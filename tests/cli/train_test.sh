@@ -62,6 +62,22 @@ expect 0 "test accuracy" "${train[@]}" --out "$work/transformer" --set model.kin
 expect 0 "accuracy" eval "$work/transformer"
 expect 0 "%" predict "$work/transformer" --text "[MAX 1 2 ]"
 
+# Texts in pieces, learnt from the training examples.
+for i in $(seq 20); do printf 'a\tgood %d\nb\tbad %d\n' "$i" "$i"; done >"$work/labelled.tsv"
+pieces=(text-small --data "$work/labelled.tsv" --threads 1 --set model.layers=1 --set train.updates=3 --set train.warmup=0)
+expect 0 "token types" train "${pieces[@]}" --out "$work/pieces"
+expect 0 "accuracy" eval "$work/pieces" --split train
+expect 0 "%" predict "$work/pieces" --text "good 3"
+expect 0 "format text" data check text-small "$work/labelled.tsv"
+mkdir "$work/only" && cp "$work/labelled.tsv" "$work/only/test.tsv"
+expect 0 "40" data check text-small "$work/only"
+printf 'a\t\nb\t\n' >"$work/broken.tsv"
+expect 0 "cannot be used" data check text-small "$work/broken.tsv"
+env PATH=/nonexistent "$mega" train "${pieces[@]}" --out "$work/x" >"$work/missing.log" 2>&1 &&
+  failed "pieces were learnt without spm_train"
+grep -q "install the package sentencepiece.*--set input.units=bytes" "$work/missing.log" ||
+  failed "no word on how to get on without spm_train: $(cat "$work/missing.log")"
+
 expect 0 "2 seeds: accuracy" "${train[@]}" --out "$work/seeds" --seeds 1..2 --set train.updates=5
 [ -s "$work/seeds/seed-2/model.safetensors" ] || failed "no model for the second seed"
 
