@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "mega/config/signature.h"
+#include "mega/data/augment/augmenter.h"
+#include "mega/data/part.h"
 #include "mega/data/record.h"
 
 namespace mega::data {
@@ -23,8 +24,8 @@ class Encoder {
  public:
   explicit Encoder(Signature signature, int32_t cls = -1);
 
-  // Document 0, or 1 for the second text of a pair.
-  Sequence encode(const Record& record, int document = 0) const;
+  // Document 0, or 1 for the second text of a pair, as the augmenter changes it.
+  Sequence encode(const Record& record, int document = 0, const Augmenter& augmenter = {}) const;
   // Positions of document 0 or 1, without encoding it.
   int64_t length(const Record& record, int document = 0) const;
 
@@ -33,13 +34,16 @@ class Encoder {
   const Signature& signature() const { return signature_; }
 
  private:
-  std::vector<float> standardize(std::span<const float> values) const;
+  // Which statistic a number belongs to: one per channel, or per position and channel; the last position's
+  // stands for all beyond it.
+  size_t statistic(size_t i) const;
+  std::vector<float> standardize(std::vector<float> values) const;
 
   Signature signature_;
   int32_t cls_;
 };
 
-// Fills the signature's mean and deviation from training records, as its `standardize` asks.
-void fit_statistics(Signature& signature, std::span<const Record> records);
+// Fills the signature's mean and deviation from the training examples, as its `standardize` asks.
+void fit_statistics(Signature& signature, const Part& part);
 
 }  // namespace mega::data

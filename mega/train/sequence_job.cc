@@ -15,6 +15,9 @@ SequenceJob::SequenceJob(const Recipe& recipe)
   fit_recipe(recipe_, dataset_);
   validate(recipe_);
   signature_ = make_signature(recipe_, dataset_);
+  const int documents = static_cast<int>(baselines::documents(recipe_.model));
+  for (data::Part* part : {&dataset_.train, &dataset_.valid, &dataset_.test})
+    measure(*part, encoder(), documents);
 }
 
 data::Encoder SequenceJob::encoder() const {
@@ -24,8 +27,7 @@ data::Encoder SequenceJob::encoder() const {
 std::string SequenceJob::describe() const {
   double positions = 0.0;
   int64_t longest = 0;
-  const int documents = static_cast<int>(baselines::documents(recipe_.model));
-  for (const int64_t length : lengths_of(dataset_.train, encoder(), documents)) {
+  for (const int64_t length : dataset_.train.lengths) {
     positions += static_cast<double>(length);
     longest = std::max(longest, length);
   }
