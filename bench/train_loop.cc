@@ -13,6 +13,7 @@
 #include "mega/config/presets.h"
 #include "mega/data/example_source.h"
 #include "mega/train/adamw.h"
+#include "mega/train/batch_tensors.h"
 #include "mega/train/sequence_task.h"
 #include "mega/train/trainer.h"
 
@@ -36,6 +37,7 @@ data::Dataset make_texts(int64_t count) {
   data::Dataset dataset;
   dataset.classes = {"0", "1"};
   dataset.outputs = 2;
+  std::vector<data::Record> records;
   for (int64_t i = 0; i < count; ++i) {
     data::Record record;
     record.bytes.resize(
@@ -43,9 +45,10 @@ data::Dataset make_texts(int64_t count) {
     for (size_t k = 0; k < record.bytes.size(); ++k)
       record.bytes[k] = static_cast<char>('a' + stream_seed(2, "text", k) % 26);
     record.where = "text " + std::to_string(i);
-    dataset.train.records.push_back(std::move(record));
-    dataset.train.labels.push_back(i % 2);
+    records.push_back(std::move(record));
   }
+  dataset.train = data::Part(std::move(records));
+  for (int64_t i = 0; i < count; ++i) dataset.train.labels.push_back(i % 2);
   return dataset;
 }
 
@@ -86,7 +89,7 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
     const data::Batch& batch = setting->batches.back();
     setting->positions += static_cast<double>(batch.positions);
     setting->flops += 6.0 * static_cast<double>(batch.positions) *
-                      recipe.model.kind().multiply_adds(batch.documents.front().length);
+                      recipe.model.kind().multiply_adds(batch.inputs.front().length);
   }
   return setting;
 }
@@ -98,7 +101,7 @@ void bare_steps(const Setting& setting) {
   for (const data::Batch& batch : setting.batches) {
     optimiser.zero_gradients();
     const torch::Tensor said = model->predict(train::to_sequences(batch, torch::kCPU));
-    torch::nn::functional::cross_entropy(said, torch::tensor(batch.labels)).backward();
+    torch::nn::functional::cross_entropy(said, torch::tensor(batch.targets.classes)).backward();
     optimiser.step(1e-4);
   }
 }

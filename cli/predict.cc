@@ -54,8 +54,8 @@ void PredictCommand::add_inputs(const AnyClassifier& classifier,
           std::visit([](const auto& kind) { return kind.kind; }, input), ", not text");
   for (const std::string& one : texts) use(text_record(one, in_quotes(one), documents));
   for (const std::string& file : files) {
-    if (const auto* image = std::get_if<ImageInput>(&input)) {
-      use(data::read_image(file, *image));
+    if (std::holds_alternative<ImageInput>(input)) {
+      use(data::read_image(file));
     } else if (const auto* audio = std::get_if<AudioInput>(&input)) {
       use(data::read_sound(file, *audio));
     } else if (const auto* series = std::get_if<SeriesInput>(&input)) {

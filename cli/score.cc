@@ -93,10 +93,10 @@ class TokenPrinter {
       : tokenizer_(tokenizer), text_(text) {}
 
   void print(int64_t begin, std::span<const float> log_probabilities) {
-    std::vector<int64_t> tokens(log_probabilities.size());
+    std::vector<int32_t> tokens(log_probabilities.size());
     text_.file->copy(text_.begin + begin, std::ssize(tokens), tokens.data());
     for (size_t i = 0; i < tokens.size(); ++i) {
-      const auto token = static_cast<int32_t>(tokens[i]);
+      const int32_t token = tokens[i];
       std::printf("%s\t%.6g\n", escaped(tokenizer_.text(token, begins_line_)).c_str(),
                   static_cast<double>(log_probabilities[i]));
       begins_line_ = token == kEnd;

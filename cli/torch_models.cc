@@ -37,8 +37,7 @@ class TorchClassifier : public AnyClassifier {
   const Signature& signature() const override { return saved_.signature; }
   int documents() const override { return static_cast<int>(saved_.options.kind().document_count()); }
   std::vector<std::vector<float>> answers(std::vector<data::Record> records) override {
-    data::Part part;
-    part.records = std::move(records);
+    const data::Part part(std::move(records));
     const train::Evaluation said = train::evaluate(*saved_.model, part, encoder_, documents(), {});
     std::vector<std::vector<float>> answers;
     for (const train::Answer& answer : said.answers) answers.push_back(answer.outputs);

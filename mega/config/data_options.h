@@ -45,6 +45,7 @@ struct DataOptions {
   int64_t limit = 0;
   int64_t evaluation_limit = 0;
   bool skip_broken = false;
+  int64_t memory = -1;
   std::vector<std::string> classes;
   std::string text_column;
   std::string second_column;
@@ -69,6 +70,10 @@ struct DataOptions {
     v.field("evaluation_limit", self.evaluation_limit, "the same for the validation and the test part alone",
             Range{0, 1e12});
     v.field("skip_broken", self.skip_broken, "leave out and count what cannot be read, do not stop at it");
+    v.field("memory", self.memory,
+            "bytes of examples that are kept in memory, the others are read from disk when needed; "
+            "-1: a quarter of what the machine has",
+            Range{-1, 1e15});
     v.field("classes", self.classes, "use these classes only, in this order; empty: all there are");
     v.field("text_column", self.text_column, "column of the text: its name, or its number from 1");
     v.field("second_column", self.second_column, "column of a pair's second text");

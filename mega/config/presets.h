@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mega/base/options.h"
+#include "mega/config/augment_options.h"
 #include "mega/config/data_options.h"
 #include "mega/config/input_options.h"
 #include "mega/config/model_options.h"
@@ -19,6 +20,7 @@ struct Recipe {
   ModelOptions model;
   InputOptions input;
   DataOptions data;
+  AugmentOptions augment;
   TrainOptions train;
 
   template <class Self, class Visitor>
@@ -27,6 +29,7 @@ struct Recipe {
     v.nested("model", self.model, "the model");
     v.nested("input", self.input, "what it reads");
     v.nested("data", self.data, "the examples");
+    v.nested("augment", self.augment, "random changes to the examples in training");
     v.nested("train", self.train, "how it is trained");
   }
 };

@@ -24,7 +24,7 @@ class BatchSource {
   // differ from epoch to epoch.
   virtual std::vector<std::vector<int64_t>> plan(int64_t epoch) = 0;
 
-  // A batch of the epoch that was planned last.
+  // A batch of the epoch that was planned last: a function of that epoch and the examples.
   virtual Batch make(std::span<const int64_t> examples) = 0;
 };
 

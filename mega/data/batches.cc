@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mega/base/random.h"
+#include "mega/data/in_order.h"
 #include "mega/text/tokens.h"
 
 namespace mega::data {
@@ -45,27 +46,39 @@ std::vector<int64_t> all_examples(std::span<const int64_t> lengths) {
   return order;
 }
 
-Document make_document(const Part& part, const Encoder& encoder, std::span<const int64_t> examples,
-                       int number) {
-  Document document;
-  document.channels = encoder.channels();
-  std::vector<Sequence> sequences;
-  for (const int64_t example : examples) {
-    sequences.push_back(encoder.encode(part.records[static_cast<size_t>(example)], number));
-    document.lengths.push_back(sequences.back().length);
-    document.length = std::max(document.length, sequences.back().length);
+// Pads the sequences, one of each example, to the longest.
+SequenceSet padded(const std::vector<Sequence>& sequences, int64_t channels) {
+  SequenceSet set;
+  set.channels = channels;
+  for (const Sequence& sequence : sequences) {
+    set.lengths.push_back(sequence.length);
+    set.length = std::max(set.length, sequence.length);
   }
   for (const Sequence& sequence : sequences) {
-    const auto missing = static_cast<size_t>(document.length - sequence.length);
+    const auto missing = static_cast<size_t>(set.length - sequence.length);
     if (!sequence.tokens.empty()) {
-      document.tokens.insert(document.tokens.end(), sequence.tokens.begin(), sequence.tokens.end());
-      document.tokens.insert(document.tokens.end(), missing, kPad);
+      set.tokens.insert(set.tokens.end(), sequence.tokens.begin(), sequence.tokens.end());
+      set.tokens.insert(set.tokens.end(), missing, kPad);
     } else {
-      document.values.insert(document.values.end(), sequence.values.begin(), sequence.values.end());
-      document.values.insert(document.values.end(), missing * static_cast<size_t>(document.channels), 0.0F);
+      set.values.insert(set.values.end(), sequence.values.begin(), sequence.values.end());
+      set.values.insert(set.values.end(), missing * static_cast<size_t>(channels), 0.0F);
     }
   }
-  return document;
+  return set;
+}
+
+Augmenter augmenter_for(const BatchContext& context, int64_t example, int document) {
+  if (!context.training) return {};
+  const uint64_t epoch = stream_seed(context.seed, "augmentation", static_cast<uint64_t>(context.epoch));
+  const uint64_t own = stream_seed(epoch, "example", static_cast<uint64_t>(example));
+  return {context.augment, stream_seed(own, "document", static_cast<uint64_t>(document))};
+}
+
+int64_t longest_document(const Record& record, const Encoder& encoder, int documents) {
+  int64_t longest = 0;
+  for (int number = 0; number < documents; ++number)
+    longest = std::max(longest, encoder.length(record, number));
+  return longest;
 }
 
 }  // namespace
@@ -103,33 +116,53 @@ std::vector<std::vector<int64_t>> plan_once(std::span<const int64_t> lengths, co
   return cut_batches(order, lengths, options);
 }
 
-Batch make_batch(const Part& part, const Encoder& encoder, std::span<const int64_t> examples, int documents) {
+Batch make_batch(const Part& part, const Encoder& encoder, std::span<const int64_t> examples, int documents,
+                 const BatchContext& context) {
   Batch batch;
   batch.examples.assign(examples.begin(), examples.end());
-  for (int number = 0; number < documents; ++number) {
-    batch.documents.push_back(make_document(part, encoder, examples, number));
-    batch.positions += std::accumulate(batch.documents.back().lengths.begin(),
-                                       batch.documents.back().lengths.end(), int64_t{0});
-  }
-  const size_t outputs = part.records.empty() ? 0 : part.targets.size() / part.records.size();
+  std::vector<std::vector<Sequence>> sequences(static_cast<size_t>(documents));
+  const size_t outputs = part.outputs();
   for (const int64_t example : examples) {
+    const Record record = part.get(example);
+    for (int number = 0; number < documents; ++number)
+      sequences[static_cast<size_t>(number)].push_back(
+          encoder.encode(record, number, augmenter_for(context, example, number)));
     const auto i = static_cast<size_t>(example);
-    batch.names.push_back(part.records[i].where);
-    if (!part.labels.empty()) batch.labels.push_back(part.labels[i]);
-    for (size_t k = 0; k < outputs; ++k) batch.targets.push_back(part.targets[i * outputs + k]);
+    batch.names.push_back(record.where);
+    if (!part.labels.empty()) batch.targets.classes.push_back(part.labels[i]);
+    for (size_t k = 0; k < outputs; ++k) batch.targets.numbers.push_back(part.targets[i * outputs + k]);
+  }
+  for (const std::vector<Sequence>& document : sequences) {
+    batch.inputs.push_back(padded(document, encoder.channels()));
+    const std::vector<int64_t>& lengths = batch.inputs.back().lengths;
+    batch.positions += std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
   }
   return batch;
 }
 
-std::vector<int64_t> lengths_of(const Part& part, const Encoder& encoder, int documents) {
+std::vector<int64_t> count_lengths(const Part& part, const Encoder& encoder, int documents) {
+  constexpr int64_t kTogether = 64;  // examples that a thread takes at a time
   std::vector<int64_t> lengths;
-  for (const Record& record : part.records) {
-    int64_t longest = 0;
-    for (int number = 0; number < documents; ++number)
-      longest = std::max(longest, encoder.length(record, number));
-    lengths.push_back(longest);
-  }
+  lengths.reserve(part.numbers.size());
+  const auto count = [&](int64_t group) {
+    std::vector<int64_t> some;
+    for (int64_t i = group * kTogether; i < std::min((group + 1) * kTogether, part.size()); ++i)
+      some.push_back(longest_document(part.get(i), encoder, documents));
+    return some;
+  };
+  in_order((part.size() + kTogether - 1) / kTogether, count, [](const auto&) { return 0; },
+           [&](int64_t, const std::vector<int64_t>& some) {
+             lengths.insert(lengths.end(), some.begin(), some.end());
+           });
   return lengths;
+}
+
+void measure(Part& part, const Encoder& encoder, int documents) {
+  part.lengths = count_lengths(part, encoder, documents);
+}
+
+std::vector<int64_t> lengths_of(const Part& part, const Encoder& encoder, int documents) {
+  return part.lengths.empty() ? count_lengths(part, encoder, documents) : part.lengths;
 }
 
 }  // namespace mega::data

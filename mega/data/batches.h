@@ -6,27 +6,36 @@
 #include <string>
 #include <vector>
 
+#include "mega/config/augment_options.h"
 #include "mega/config/train_options.h"
-#include "mega/data/dataset.h"
 #include "mega/data/encoder.h"
+#include "mega/data/part.h"
 
 namespace mega::data {
 
-// One document of each example, padded: (size, length) or (size, length, channels).
-struct Document {
-  std::vector<int64_t> tokens;
-  std::vector<float> values;
+// One sequence of each example, padded to a common length: (size, length) or (size, length, channels).
+struct SequenceSet {
+  std::vector<int32_t> tokens;  // these,
+  std::vector<float> values;    // or these
   std::vector<int64_t> lengths;
   int64_t length = 0, channels = 1;
 };
 
+// What a model is to say of each example. One of these is filled; `soft` may stand beside `classes` and then
+// takes their place in the loss.
+struct Targets {
+  std::vector<int64_t> classes;
+  std::vector<float> numbers;  // as many of each example as the model has outputs
+  SequenceSet sequences;       // a token at each position
+  std::vector<float> soft;     // (size, classes): a distribution over the classes
+};
+
 struct Batch {
-  std::vector<int64_t> examples;   // their numbers in the part
-  std::vector<std::string> names;  // where each stands, for messages
-  std::vector<Document> documents;
-  std::vector<int64_t> labels;
-  std::vector<float> targets;
-  int64_t positions = 0;  // of all documents, without padding
+  std::vector<int64_t> examples;    // their numbers in the part
+  std::vector<std::string> names;   // where each stands, for messages
+  std::vector<SequenceSet> inputs;  // one, or two for pairs
+  Targets targets;
+  int64_t positions = 0;  // of all inputs, without padding
 
   int64_t size() const { return static_cast<int64_t>(examples.size()); }
 };
@@ -36,6 +45,16 @@ struct BatchOptions {
   BatchUnit unit = BatchUnit::examples;  // tokens: padding counts
   bool by_length = true;
   int documents = 1;
+  AugmentOptions augment = {};
+};
+
+// What a batch is made for. In training, examples are changed at random as `augment` says; which way is a
+// function of seed, epoch and example, so that a resumed run sees the same.
+struct BatchContext {
+  bool training = false;
+  uint64_t seed = 0;
+  int64_t epoch = 0;
+  AugmentOptions augment = {};
 };
 
 // Examples 0 .. n-1, each once, in batches. In training their order is a function of the seed and the epoch;
@@ -45,9 +64,16 @@ std::vector<std::vector<int64_t>> plan_epoch(std::span<const int64_t> lengths, c
 // For evaluation: the longest first, so that what does not fit into memory fails at once.
 std::vector<std::vector<int64_t>> plan_once(std::span<const int64_t> lengths, const BatchOptions& options);
 
-Batch make_batch(const Part& part, const Encoder& encoder, std::span<const int64_t> examples, int documents);
+Batch make_batch(const Part& part, const Encoder& encoder, std::span<const int64_t> examples, int documents,
+                 const BatchContext& context = {});
 
-// The longest document of each record.
+// The longest document of each example, as the encoder reads it without augmentation.
+std::vector<int64_t> count_lengths(const Part& part, const Encoder& encoder, int documents);
+
+// Counts them once and keeps them with the part.
+void measure(Part& part, const Encoder& encoder, int documents);
+
+// Those that the part keeps; counted now where it was not measured.
 std::vector<int64_t> lengths_of(const Part& part, const Encoder& encoder, int documents);
 
 }  // namespace mega::data

@@ -5,12 +5,16 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "mega/base/error.h"
+#include "mega/base/hash.h"
+#include "mega/base/memory_limit.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
+#include "mega/data/readers/folders.h"
 #include "mega/data/readers/readers.h"
 
 namespace mega::data {
@@ -38,7 +42,7 @@ DataFormat image_format(const fs::path& path) {
 }
 
 template <class Input>
-Input input_as(const DatasetRequest& request, DataFormat format) {
+const Input& require_input(const DatasetRequest& request, DataFormat format) {
   const auto* input = std::get_if<Input>(&request.input.input);
   require(input != nullptr, "data of format ", to_string(format), " needs input.kind = ", Input::kind);
   return *input;
@@ -52,76 +56,90 @@ void require_usable(const DataOptions& data, DataFormat format) {
           to_string(format), "; name the examples to test on with data.test");
 }
 
-Records read_path(const fs::path& path, DataFormat format, const DatasetRequest& request,
-                  Problems& problems) {
+void read_path(const fs::path& path, DataFormat format, const DatasetRequest& request, RecordSink& sink,
+               Problems& problems) {
   const DataOptions& data = request.data;
   switch (format) {
     case DataFormat::listops:
-      return read_listops(path, data, problems);
+      return read_listops(path, data, sink, problems);
     case DataFormat::text:
-      return read_text(path, data, problems);
+      return read_text(path, data, sink, problems);
     case DataFormat::pairs:
-      return read_pairs(path, data, problems);
+      return read_pairs(path, data, sink, problems);
     case DataFormat::cifar:
-      return read_cifar(path, data, input_as<ImageInput>(request, format), problems);
+      require_input<ImageInput>(request, format);
+      return read_cifar(path, data, sink, problems);
     case DataFormat::idx:
-      return read_idx(path, data, input_as<ImageInput>(request, format), problems);
+      require_input<ImageInput>(request, format);
+      return read_idx(path, data, sink, problems);
     case DataFormat::pathfinder:
-      return read_pathfinder(path, data, input_as<ImageInput>(request, format), problems);
+      require_input<ImageInput>(request, format);
+      return read_pathfinder(path, data, sink, problems);
     case DataFormat::audio:
-      return read_audio(path, data, input_as<AudioInput>(request, format), problems);
+      return read_audio(path, data, require_input<AudioInput>(request, format), request.whole, sink,
+                        problems);
     case DataFormat::images:
-      return read_images(path, data, input_as<ImageInput>(request, format), problems);
+      require_input<ImageInput>(request, format);
+      return read_images(path, data, sink, problems);
     case DataFormat::series:
-      return read_series(path, data, input_as<SeriesInput>(request, format), problems);
+      return read_series(path, data, require_input<SeriesInput>(request, format), sink, problems);
     case DataFormat::automatic:
       break;
   }
   fail("data.format: unknown");
 }
 
-// Order of records that depends on the seed and on where each stands, not on how they were listed.
-uint64_t shuffle_key(const Record& record, int64_t seed) {
-  return stream_seed(static_cast<uint64_t>(seed), record.where);
-}
+// The examples that are used, by their numbers, in the order in which they were read.
+using Numbers = std::vector<int64_t>;
 
-void sort_by_key(std::vector<Record*>& records, int64_t seed) {
-  std::sort(records.begin(), records.end(), [seed](const Record* a, const Record* b) {
-    const uint64_t x = shuffle_key(*a, seed), y = shuffle_key(*b, seed);
-    return x != y ? x < y : a->where < b->where;
+// An order that depends on the seed and on where each example stands, not on how they were listed.
+void shuffle(Numbers& numbers, const Examples& examples, int64_t seed) {
+  struct Keyed {
+    uint64_t key;
+    int64_t number;
+  };
+  std::vector<Keyed> keyed;
+  keyed.reserve(numbers.size());
+  for (const int64_t number : numbers)
+    keyed.push_back({stream_seed(static_cast<uint64_t>(seed), examples.where(number)), number});
+  std::stable_sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
+    return a.key != b.key ? a.key < b.key : examples.where(a.number) < examples.where(b.number);
   });
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = keyed[i].number;
 }
 
 // Takes `share` of `from`, and of each of its classes where there are such, into `to`.
-void divide(std::vector<Record>& records, Split from, Split to, double share, int64_t seed,
+void divide(Examples& examples, const Numbers& used, Split from, Split to, double share, int64_t seed,
             Objective objective) {
   const bool has_classes = objective == Objective::classification;
-  std::map<std::string, std::vector<Record*>> groups;
-  for (Record& record : records)
-    if (record.split == from) groups[has_classes ? record.label : ""].push_back(&record);
+  std::map<std::string, Numbers> groups;
+  for (const int64_t number : used)
+    if (examples.split(number) == from) groups[has_classes ? examples.label(number) : ""].push_back(number);
 
   // What is rounded is the sum so far: many classes of a few examples each give their share together.
   size_t seen = 0, taken = 0;
   for (auto& [label, group] : groups) {
-    sort_by_key(group, seed);
+    shuffle(group, examples, seed);
     seen += group.size();
     const auto wanted = static_cast<size_t>(std::llround(share * static_cast<double>(seen)));
     const size_t most = share < 1 ? group.size() - 1 : group.size();  // something of each stays
-    for (size_t i = 0; i < std::min(wanted - taken, most); ++i) group[i]->split = to;
+    for (size_t i = 0; i < std::min(wanted - taken, most); ++i) examples.set_split(group[i], to);
     taken = wanted;
   }
 }
 
-void divide_all(std::vector<Record>& records, const DataOptions& options, Objective objective) {
+void divide_all(Examples& examples, const Numbers& used, const DataOptions& options, Objective objective) {
   const auto has = [&](Split split) {
-    return std::any_of(records.begin(), records.end(), [&](const Record& r) { return r.split == split; });
+    return std::any_of(used.begin(), used.end(), [&](int64_t i) { return examples.split(i) == split; });
   };
   const bool told = has(Split::train) || has(Split::valid) || has(Split::test);
-  for (Record& record : records)
-    if (record.split == Split::unknown) record.split = Split::train;
-  if (!told) divide(records, Split::train, Split::test, options.test_share, options.split_seed, objective);
+  for (const int64_t number : used)
+    if (examples.split(number) == Split::unknown) examples.set_split(number, Split::train);
+  if (!told)
+    divide(examples, used, Split::train, Split::test, options.test_share, options.split_seed, objective);
   if (!has(Split::valid) && has(Split::train))
-    divide(records, Split::train, Split::valid, options.valid_share, options.split_seed + 1, objective);
+    divide(examples, used, Split::train, Split::valid, options.valid_share, options.split_seed + 1,
+           objective);
 }
 
 bool is_whole_number(const std::string& text) {
@@ -131,10 +149,11 @@ bool is_whole_number(const std::string& text) {
 }
 
 // A model file keeps the names of classes, as UTF-8.
-void leave_out_unwritable(std::vector<Record>& records, Problems& problems) {
-  std::erase_if(records, [&](const Record& record) {
-    const bool writable = valid_utf8(record.label) == record.label;
-    if (!writable) problems.add(record.where, "the label " + in_quotes(record.label) + " is not UTF-8");
+void leave_out_unwritable(Numbers& used, const Examples& examples, Problems& problems) {
+  std::erase_if(used, [&](int64_t number) {
+    const std::string& label = examples.label(number);
+    const bool writable = valid_utf8(label) == label;
+    if (!writable) problems.add(examples.where(number), "the label " + in_quotes(label) + " is not UTF-8");
     return !writable;
   });
 }
@@ -146,9 +165,9 @@ void require_distinct(const std::vector<std::string>& classes) {
 }
 
 // Numbers by value, names by their bytes.
-std::vector<std::string> found_classes(const std::vector<Record>& records) {
+std::vector<std::string> found_classes(const Numbers& used, const Examples& examples) {
   std::set<std::string> names;
-  for (const Record& record : records) names.insert(record.label);
+  for (const int64_t number : used) names.insert(examples.label(number));
   std::vector<std::string> classes(names.begin(), names.end());
   if (std::all_of(classes.begin(), classes.end(), is_whole_number))
     std::stable_sort(classes.begin(), classes.end(), [](const std::string& a, const std::string& b) {
@@ -173,62 +192,73 @@ std::vector<float> parse_targets(const std::string& label) {
   return numbers;
 }
 
-// Adds a record with its label to the part, or says why it cannot.
+// Adds an example with its label to its part, or says why it cannot.
 class Labeller {
  public:
-  Labeller(Dataset& dataset, Objective objective, Problems& problems)
-      : dataset_(dataset), objective_(objective), problems_(problems) {
+  Labeller(Dataset& dataset, const Examples& examples, Objective objective, Problems& problems)
+      : dataset_(dataset), examples_(examples), objective_(objective), problems_(problems) {
     for (size_t i = 0; i < dataset.classes.size(); ++i)
       numbers_[dataset.classes[i]] = static_cast<int64_t>(i);
   }
 
-  void add(Part& part, Record&& record) {
+  // Whether it could be added.
+  bool add(Part& part, int64_t number) {
+    const std::string& label = examples_.label(number);
     if (objective_ == Objective::classification) {
-      const auto found = numbers_.find(record.label);
+      const auto found = numbers_.find(label);
       if (found == numbers_.end()) {
-        problems_.add(record.where, "label " + in_quotes(record.label) + " is none of the " +
-                                        std::to_string(numbers_.size()) + " known classes");
-        return;
+        problems_.add(examples_.where(number), "label " + in_quotes(label) + " is none of the " +
+                                                   std::to_string(numbers_.size()) + " known classes");
+        return false;
       }
       part.labels.push_back(found->second);
     } else {
-      const std::vector<float> targets = parse_targets(record.label);
+      const std::vector<float> targets = parse_targets(label);
       if (dataset_.outputs == 0) dataset_.outputs = static_cast<int64_t>(targets.size());
       if (targets.empty() || static_cast<int64_t>(targets.size()) != dataset_.outputs) {
-        problems_.add(record.where, "expected " + std::to_string(std::max<int64_t>(1, dataset_.outputs)) +
-                                        " number(s) to predict, got " + in_quotes(record.label));
-        return;
+        problems_.add(examples_.where(number), "expected " +
+                                                   std::to_string(std::max<int64_t>(1, dataset_.outputs)) +
+                                                   " number(s) to predict, got " + in_quotes(label));
+        return false;
       }
       part.targets.insert(part.targets.end(), targets.begin(), targets.end());
     }
-    part.records.push_back(std::move(record));
+    part.numbers.push_back(number);
+    return true;
   }
 
  private:
   Dataset& dataset_;
+  const Examples& examples_;
   Objective objective_;
   Problems& problems_;
   std::map<std::string, int64_t> numbers_;
 };
 
-std::string checksum(const std::vector<Record>& records) {
+// Another way to make it would have another prefix: checksums of different ways cannot be compared.
+std::string checksum(const Numbers& used, const Examples& examples) {
   uint64_t sum = 0;  // a sum does not depend on the order
-  for (const Record& record : records) sum += stream_seed(content_hash(record), record.label);
-  return hexadecimal(sum);
+  for (const int64_t number : used) sum += hash_text(examples.label(number), examples.content_hash(number));
+  return "h1-" + hexadecimal(sum);
 }
 
 // A random choice of as many of each split as the options allow.
-void apply_limits(std::vector<Record>& records, const DataOptions& options) {
-  std::map<Split, std::vector<Record*>> parts;
-  for (Record& record : records) parts[record.split].push_back(&record);
+void apply_limits(Numbers& used, Examples& examples, const DataOptions& options) {
+  std::map<Split, Numbers> parts;
+  for (const int64_t number : used) parts[examples.split(number)].push_back(number);
   for (auto& [split, part] : parts) {
     int64_t limit = options.limit;
     if (split != Split::train && options.evaluation_limit > 0) limit = options.evaluation_limit;
     if (limit <= 0) continue;
-    sort_by_key(part, options.split_seed + 2);
-    for (size_t i = static_cast<size_t>(limit); i < part.size(); ++i) part[i]->split = Split::unknown;
+    shuffle(part, examples, options.split_seed + 2);
+    for (size_t i = static_cast<size_t>(limit); i < part.size(); ++i)
+      examples.set_split(part[i], Split::unknown);
   }
-  std::erase_if(records, [](const Record& record) { return record.split == Split::unknown; });
+  std::erase_if(used, [&](int64_t number) { return examples.split(number) == Split::unknown; });
+}
+
+int64_t memory_for_examples(const DataOptions& options) {
+  return options.memory >= 0 ? options.memory : memory_limit() / 4;
 }
 
 Part& part_of(Dataset& dataset, Split split) {
@@ -277,25 +307,25 @@ Dataset load_dataset(const DatasetRequest& request) {
   const DataFormat format = find_format(request);
   require_usable(data, format);
   Problems problems(data.skip_broken);
-  Records records = read_path(data.path, format, request, problems);
-  const auto add = [&](const std::string& path, Split split) {
-    if (path.empty()) return;
-    for (Record& record : read_path(path, format, request, problems)) {
-      record.split = split;
-      records.push_back(std::move(record));
-    }
+  const auto examples = std::make_shared<Examples>(memory_for_examples(data));
+  const auto read = [&](const std::string& path, Split split) {
+    const int64_t before = examples->size();
+    read_path(path, format, request, *examples, problems);
+    if (split == Split::unknown) return;
+    for (int64_t i = before; i < examples->size(); ++i) examples->set_split(i, split);
   };
+  read(data.path, Split::unknown);
   if (!data.valid.empty() || !data.test.empty())
-    for (Record& record : records)
-      if (record.split == Split::unknown) record.split = Split::train;
-  add(data.valid, Split::valid);
-  add(data.test, Split::test);
-  if (!data.classes.empty())
-    std::erase_if(records, [&](const Record& record) {
-      return std::find(data.classes.begin(), data.classes.end(), record.label) == data.classes.end();
-    });
-  if (request.objective == Objective::classification) leave_out_unwritable(records, problems);
-  require(!records.empty(), data.path, ": no examples",
+    for (int64_t i = 0; i < examples->size(); ++i)
+      if (examples->split(i) == Split::unknown) examples->set_split(i, Split::train);
+  if (!data.valid.empty()) read(data.valid, Split::valid);
+  if (!data.test.empty()) read(data.test, Split::test);
+
+  Numbers used(static_cast<size_t>(examples->size()));
+  std::iota(used.begin(), used.end(), 0);
+  std::erase_if(used, [&](int64_t number) { return !wanted_class(data, examples->label(number)); });
+  if (request.objective == Objective::classification) leave_out_unwritable(used, *examples, problems);
+  require(!used.empty(), data.path, ": no examples",
           problems.count() > 0 ? "; " + problems.first().front().where + ": " + problems.first().front().what
                                : "");
 
@@ -303,14 +333,19 @@ Dataset load_dataset(const DatasetRequest& request) {
   if (request.objective == Objective::classification) {
     dataset.classes = !request.classes.empty() ? request.classes
                       : !data.classes.empty()  ? data.classes
-                                               : found_classes(records);
+                                               : found_classes(used, *examples);
     dataset.outputs = static_cast<int64_t>(dataset.classes.size());
   }
-  divide_all(records, data, request.objective);
-  apply_limits(records, data);
-  dataset.checksum = checksum(records);
-  Labeller labeller(dataset, request.objective, problems);
-  for (Record& record : records) labeller.add(part_of(dataset, record.split), std::move(record));
+  divide_all(*examples, used, data, request.objective);
+  apply_limits(used, *examples, data);
+  dataset.checksum = checksum(used, *examples);
+  Labeller labeller(dataset, *examples, request.objective, problems);
+  std::vector<bool> kept(static_cast<size_t>(examples->size()));
+  for (const int64_t number : used)
+    kept[static_cast<size_t>(number)] = labeller.add(part_of(dataset, examples->split(number)), number);
+  for (int64_t i = 0; i < examples->size(); ++i)
+    if (!kept[static_cast<size_t>(i)]) examples->drop(i);
+  for (Part* part : {&dataset.train, &dataset.valid, &dataset.test}) part->examples = examples;
   dataset.problems = problems.count();
   dataset.first_problems = problems.first();
   return dataset;

@@ -1,27 +1,16 @@
 // A whole data set: read, labelled and divided into training, validation and test examples.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "mega/config/data_options.h"
 #include "mega/config/input_options.h"
 #include "mega/config/model_options.h"
-#include "mega/data/record.h"
+#include "mega/data/part.h"
 
 namespace mega::data {
-
-// The examples of one split.
-struct Part {
-  std::vector<Record> records;
-  std::vector<int64_t> labels;  // one per record; empty for a regression
-  std::vector<float> targets;   // `outputs` per record; empty for a classification
-
-  int64_t size() const { return static_cast<int64_t>(records.size()); }
-};
 
 struct Dataset {
   Part train, valid, test;
@@ -29,7 +18,7 @@ struct Dataset {
   int64_t outputs = 0;               // classes, or numbers a record of a regression has
   int64_t problems = 0;              // examples left out
   std::vector<Problem> first_problems;
-  std::string checksum;  // of all examples, whatever their order
+  std::string checksum;  // of all examples, whatever their order: "h1-", which names the way, and a hash
 
   const Part& part(Split split) const;
 };
@@ -38,6 +27,7 @@ struct DatasetRequest {
   DataOptions data;
   InputOptions input;
   bool pairs = false;
+  bool whole = false;  // sounds are kept beyond the input's length, to take random windows of them
   Objective objective = Objective::classification;
   std::vector<std::string> classes;  // of a model that knows its classes; empty: those found
 };

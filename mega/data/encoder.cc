@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mega/base/error.h"
+#include "mega/data/formats/resample.h"
 
 namespace mega::data {
 namespace {
@@ -26,81 +27,108 @@ Encoder::Encoder(Signature signature, Token cls, std::shared_ptr<const Tokenizer
 
 int64_t Encoder::channels() const { return channels_of(signature_.input); }
 
-Sequence Encoder::encode(const Record& record, int document) const {
+std::vector<Token> Encoder::augmented_tokens(const std::string& text, int64_t max_length,
+                                             const Augmenter& augmenter) const {
+  std::vector<Token> tokens =
+      tokenizer_->encode_document(augmenter.drop_bytes(text), augmenter.crops() ? 0 : max_length);
+  if (augmenter.crops()) augmenter.crop(tokens, max_length);
+  return tokens;
+}
+
+Sequence Encoder::encode(const Record& record, int document, const Augmenter& augmenter) const {
   Sequence sequence;
   if (const auto* text = std::get_if<TextInput>(&signature_.input.input)) {
-    sequence.tokens =
-        tokenizer_->encode_document(document == 0 ? record.bytes : record.second, text->max_length);
+    const std::string& written = document == 0 ? record.bytes : record.second;
+    sequence.tokens = augmenter.changes_texts() ? augmented_tokens(written, text->max_length, augmenter)
+                                                : tokenizer_->encode_document(written, text->max_length);
     if (cls_ >= 0) sequence.tokens.insert(sequence.tokens.begin(), cls_);
     sequence.length = static_cast<int64_t>(sequence.tokens.size());
     return sequence;
   }
   if (const auto* image = std::get_if<ImageInput>(&signature_.input.input)) {
+    const auto encode_pixels = [&](const auto& pixels) {
+      sequence.values.reserve(pixels.size());
+      for (const auto pixel : pixels) {
+        const double grey = static_cast<double>(static_cast<unsigned char>(pixel)) / 255.0;
+        sequence.values.push_back(static_cast<float>((grey - image->mean) / image->deviation));
+      }
+      sequence.length = static_cast<int64_t>(sequence.values.size());
+    };
+    if (!record.picture.empty()) {
+      encode_pixels(resampled(to_grey(record.picture), image->height, image->width, Filter::bilinear).pixels);
+      return sequence;
+    }
     require(static_cast<int64_t>(record.bytes.size()) == image->height * image->width, record.where, ": ",
             record.bytes.size(), " pixels where the input is ", image->height, " by ", image->width);
-    sequence.values.reserve(record.bytes.size());
-    for (const char byte : record.bytes) {
-      const double grey = static_cast<double>(static_cast<unsigned char>(byte)) / 255.0;
-      sequence.values.push_back(static_cast<float>((grey - image->mean) / image->deviation));
-    }
-    sequence.length = static_cast<int64_t>(sequence.values.size());
+    encode_pixels(record.bytes);
     return sequence;
   }
   require(static_cast<int64_t>(record.values.size()) % channels() == 0, record.where, ": ",
           record.values.size(), " numbers do not divide into positions of ", channels(), " channels");
   sequence.length = length(record);
-  sequence.values =
-      standardize(std::span(record.values).first(static_cast<size_t>(sequence.length * channels())));
+  const int64_t positions = static_cast<int64_t>(record.values.size()) / channels();
+  const float* begin = record.values.data() + augmenter.crop_begin(positions, sequence.length) * channels();
+  std::vector<float> values(begin, begin + sequence.length * channels());
+  // Silence is 0 in a sound; a series at rest is at its mean.
+  const bool rests_at_mean =
+      std::holds_alternative<SeriesInput>(signature_.input.input) && !signature_.mean.empty();
+  augmenter.change(values, channels(),
+                   [&](size_t i) { return rests_at_mean ? signature_.mean[statistic(i)] : 0.0F; });
+  sequence.values = standardize(std::move(values));
   return sequence;
 }
 
-std::vector<float> Encoder::standardize(std::span<const float> values) const {
-  std::vector<float> result(values.begin(), values.end());
-  const std::vector<float>&mean = signature_.mean, &deviation = signature_.deviation;
-  if (mean.empty()) return result;
-  // One statistic per channel, or per position and channel; the last position's stands for all beyond it.
-  const size_t period = static_cast<size_t>(channels());
-  for (size_t i = 0; i < result.size(); ++i) {
-    const size_t s = i < mean.size() ? i : mean.size() - period + i % period;
-    result[i] = (result[i] - mean[s]) / deviation[s];
+size_t Encoder::statistic(size_t i) const {
+  const size_t size = signature_.mean.size(), period = static_cast<size_t>(channels());
+  return i < size ? i : size - period + i % period;
+}
+
+std::vector<float> Encoder::standardize(std::vector<float> values) const {
+  if (signature_.mean.empty()) return values;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t s = statistic(i);
+    values[i] = (values[i] - signature_.mean[s]) / signature_.deviation[s];
   }
-  return result;
+  return values;
 }
 
 int64_t Encoder::length(const Record& record, int document) const {
   if (const auto* text = std::get_if<TextInput>(&signature_.input.input))
     return tokenizer_->document_length(document == 0 ? record.bytes : record.second, text->max_length) +
            (cls_ >= 0 ? 1 : 0);
-  if (std::holds_alternative<ImageInput>(signature_.input.input))
-    return static_cast<int64_t>(record.bytes.size());
+  if (const auto* image = std::get_if<ImageInput>(&signature_.input.input))
+    return record.picture.empty() ? static_cast<int64_t>(record.bytes.size()) : image->height * image->width;
   return cut(static_cast<int64_t>(record.values.size()) / channels(), max_length(signature_.input));
 }
 
-void fit_statistics(Signature& signature, std::span<const Record> records) {
+void fit_statistics(Signature& signature, const Part& part) {
   signature.mean.clear();
   signature.deviation.clear();
   const Standardize kind = standardization(signature.input);
-  if (kind == Standardize::none || records.empty()) return;
+  if (kind == Standardize::none || part.empty()) return;
 
   const int64_t channels = channels_of(signature.input), most = max_length(signature.input);
-  const auto read_size = [&](const Record& record) {
-    return static_cast<size_t>(cut(static_cast<int64_t>(record.values.size()) / channels, most) * channels);
-  };
-  auto size = static_cast<size_t>(channels);
-  if (kind == Standardize::position)
-    for (const Record& record : records) size = std::max(size, read_size(record));
   // Calls f with each number that is read and the statistic it belongs to.
   const auto for_each = [&](const auto& f) {
-    for (const Record& record : records)
-      for (size_t i = 0, end = read_size(record); i < end; ++i)
-        f(i % size, static_cast<double>(record.values[i]));
+    for_each_record(part, [&](const Record& record) {
+      const int64_t positions = cut(static_cast<int64_t>(record.values.size()) / channels, most);
+      for (size_t i = 0, end = static_cast<size_t>(positions * channels); i < end; ++i)
+        f(kind == Standardize::position ? i : i % static_cast<size_t>(channels),
+          static_cast<double>(record.values[i]));
+    });
   };
 
-  std::vector<double> counts(size), means(size), squares(size);
+  std::vector<double> counts(static_cast<size_t>(channels)), means(counts.size());
   for_each([&](size_t s, double x) {
+    if (s >= counts.size()) {
+      counts.resize(s + 1);
+      means.resize(s + 1);
+    }
     counts[s] += 1.0;
     means[s] += x;
   });
+  const size_t size = counts.size();
+  std::vector<double> squares(size);
   for (size_t s = 0; s < size; ++s) means[s] /= std::max(1.0, counts[s]);
   // A second pass: the difference of large sums would lose the deviation of numbers far from zero.
   for_each([&](size_t s, double x) { squares[s] += (x - means[s]) * (x - means[s]); });

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "mega/config/signature.h"
+#include "mega/data/augment/augmenter.h"
+#include "mega/data/part.h"
 #include "mega/data/record.h"
 #include "mega/text/tokenizer.h"
 
@@ -25,8 +27,8 @@ class Encoder {
  public:
   explicit Encoder(Signature signature, Token cls = -1, std::shared_ptr<const Tokenizer> tokenizer = nullptr);
 
-  // Document 0, or 1 for the second text of a pair.
-  Sequence encode(const Record& record, int document = 0) const;
+  // Document 0, or 1 for the second text of a pair, as the augmenter changes it.
+  Sequence encode(const Record& record, int document = 0, const Augmenter& augmenter = {}) const;
   // Positions of document 0 or 1. Much quicker than encoding it, except where a text must be cut into tokens
   // to count them.
   int64_t length(const Record& record, int document = 0) const;
@@ -36,14 +38,20 @@ class Encoder {
   const Signature& signature() const { return signature_; }
 
  private:
-  std::vector<float> standardize(std::span<const float> values) const;
+  // Of a text with bytes left out, or of a window of it.
+  std::vector<Token> augmented_tokens(const std::string& text, int64_t max_length,
+                                      const Augmenter& augmenter) const;
+  // Which statistic a number belongs to: one per channel, or per position and channel; the last position's
+  // stands for all beyond it.
+  size_t statistic(size_t i) const;
+  std::vector<float> standardize(std::vector<float> values) const;
 
   Signature signature_;
   Token cls_;
   std::shared_ptr<const Tokenizer> tokenizer_;  // null where no text is read
 };
 
-// Fills the signature's mean and deviation from training records, as its `standardize` asks.
-void fit_statistics(Signature& signature, std::span<const Record> records);
+// Fills the signature's mean and deviation from the training examples, as its `standardize` asks.
+void fit_statistics(Signature& signature, const Part& part);
 
 }  // namespace mega::data

@@ -1,4 +1,4 @@
-// Batches of labelled examples, in an order that is drawn anew each epoch.
+// Batches of labelled examples for training, in an order that is drawn anew each epoch.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@ class ExampleSource : public BatchSource {
         lengths_(lengths_of(part, encoder, options.documents)) {}
 
   std::vector<std::vector<int64_t>> plan(int64_t epoch) override {
+    epoch_ = epoch;
     return plan_epoch(lengths_, options_, seed_, epoch);
   }
   Batch make(std::span<const int64_t> examples) override {
-    return make_batch(part_, encoder_, examples, options_.documents);
+    return make_batch(part_, encoder_, examples, options_.documents, {true, seed_, epoch_, options_.augment});
   }
 
  private:
@@ -32,6 +33,7 @@ class ExampleSource : public BatchSource {
   BatchOptions options_;
   uint64_t seed_;
   std::vector<int64_t> lengths_;
+  int64_t epoch_ = 0;  // planned last
 };
 
 }  // namespace mega::data

@@ -1,16 +1,21 @@
 #include "mega/data/record.h"
 
-#include <string_view>
+#include <array>
+#include <span>
 
 #include "mega/base/error.h"
-#include "mega/base/random.h"
+#include "mega/base/hash.h"
 
 namespace mega::data {
 
 uint64_t content_hash(const Record& record) {
-  const auto* values = reinterpret_cast<const char*>(record.values.data());
-  const uint64_t texts = stream_seed(stream_seed(0, record.bytes), record.second);
-  return stream_seed(texts, std::string_view(values, record.values.size() * sizeof(float)));
+  uint64_t hash = hash_text(record.second, hash_text(record.bytes));
+  hash = hash_bytes(std::as_bytes(std::span(record.values)), hash);
+  const Picture& picture = record.picture;
+  if (picture.empty()) return hash;
+  const std::array<int64_t, 3> shape = {picture.height, picture.width, picture.channels};
+  return hash_bytes(std::as_bytes(std::span(picture.samples)),
+                    hash_bytes(std::as_bytes(std::span(shape)), hash));
 }
 
 void Problems::add(const std::string& where, const std::string& what) {

@@ -5,13 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "mega/data/formats/picture.h"
+
 namespace mega::data {
 
 enum class Split { unknown, train, valid, test };
 
 struct Record {
-  std::string bytes;          // a text, or the grey values of an image row by row
+  std::string bytes;          // a text; of a picture without colours and of the model's size, its grey values
   std::string second;         // the second text of a pair
+  Picture picture;            // in its own colours and size
   std::vector<float> values;  // samples of sound, or a series: position by position, its channels together
   std::string label;          // a class's name, or the number(s) to predict, as written in the file
   Split split = Split::unknown;
@@ -33,6 +36,7 @@ class Problems {
 
   void add(const std::string& where, const std::string& what);
 
+  bool skips() const { return skip_; }
   int64_t count() const { return count_; }
   const std::vector<Problem>& first() const { return first_; }  // at most kKept of them
 

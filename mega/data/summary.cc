@@ -16,6 +16,12 @@ Signature unlimited(Signature signature) {
   return signature;
 }
 
+bool limits_length(const Signature& signature) {
+  const auto* text = std::get_if<TextInput>(&signature.input.input);
+  const auto* series = std::get_if<SeriesInput>(&signature.input.input);
+  return (text != nullptr && text->max_length > 0) || (series != nullptr && series->max_length > 0);
+}
+
 }  // namespace
 
 PartSummary summarize(const Part& part, const Encoder& encoder, int documents, int64_t classes) {
@@ -23,12 +29,20 @@ PartSummary summarize(const Part& part, const Encoder& encoder, int documents, i
   summary.examples = part.size();
   summary.per_class.resize(static_cast<size_t>(classes));
   for (const int64_t label : part.labels) ++summary.per_class[static_cast<size_t>(label)];
-  if (part.records.empty()) return summary;
+  if (part.empty()) return summary;
 
   std::vector<int64_t> lengths = lengths_of(part, encoder, documents);
-  const Encoder uncut(unlimited(encoder.signature()), encoder.cls());
-  const std::vector<int64_t> whole = lengths_of(part, uncut, documents);
-  for (size_t i = 0; i < lengths.size(); ++i) summary.cut += whole[i] > lengths[i] ? 1 : 0;
+  // Only what is as long as the longest may have been cut.
+  Part longest;
+  longest.examples = part.examples;
+  const int64_t most = *std::max_element(lengths.begin(), lengths.end());
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (lengths[i] == most) longest.numbers.push_back(part.numbers[i]);
+  if (limits_length(encoder.signature())) {
+    const Encoder uncut(unlimited(encoder.signature()), encoder.cls());
+    const std::vector<int64_t> whole = count_lengths(longest, uncut, documents);
+    summary.cut = std::count_if(whole.begin(), whole.end(), [&](int64_t length) { return length > most; });
+  }
   std::sort(lengths.begin(), lengths.end());
   const auto quantile = [&](double share) {
     return lengths[static_cast<size_t>(share * static_cast<double>(lengths.size() - 1))];
@@ -42,9 +56,10 @@ PartSummary summarize(const Part& part, const Encoder& encoder, int documents, i
 
 int64_t count_shared(const Part& one, const Part& other) {
   std::unordered_set<uint64_t> seen;
-  for (const Record& record : one.records) seen.insert(content_hash(record));
-  return std::count_if(other.records.begin(), other.records.end(),
-                       [&](const Record& record) { return seen.contains(content_hash(record)); });
+  for (int64_t i = 0; i < one.size(); ++i) seen.insert(one.content_hash(i));
+  int64_t shared = 0;
+  for (int64_t i = 0; i < other.size(); ++i) shared += seen.contains(other.content_hash(i)) ? 1 : 0;
+  return shared;
 }
 
 int64_t longest_line(const TokenView& text) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "mega/data/corpus/token_file.h"
-#include "mega/data/dataset.h"
 #include "mega/data/encoder.h"
+#include "mega/data/part.h"
 
 namespace mega::data {
 

@@ -9,12 +9,12 @@ constexpr size_t kSampleBytes = kUsualSample / 4;
 
 }  // namespace
 
-std::shared_ptr<const Tokenizer> learn_vocabulary(const TokenizerOptions& options,
-                                                  std::span<const Record> records) {
+std::shared_ptr<const Tokenizer> learn_vocabulary(const TokenizerOptions& options, const Part& part) {
   if (auto ready = make_ready_tokenizer(options)) return ready;
   const std::unique_ptr<TokenizerBuilder> builder = make_tokenizer_builder(options, kSampleBytes);
-  for (const Record& record : records)
+  for_each_record(part, [&](const Record& record) {
     for (const std::string* text : {&record.bytes, &record.second}) builder->add_line(as_line(*text));
+  });
   return builder->finish();
 }
 

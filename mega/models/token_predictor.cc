@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mega/base/error.h"
+#include "mega/models/token_tensor.h"
 
 namespace mega::models {
 namespace {
@@ -37,8 +38,7 @@ void TokenPredictor::feed(std::span<const int32_t> tokens) {
 
 void TokenPredictor::read(std::span<const int32_t> tokens) {
   const torch::NoGradGuard guard;
-  const torch::Tensor input = torch::empty({1, std::ssize(tokens)}, torch::kInt64);
-  std::copy(tokens.begin(), tokens.end(), input.data_ptr<int64_t>());
+  const torch::Tensor input = token_tensor(tokens, {1, std::ssize(tokens)});
   const torch::Tensor features = model_->features(input.to(device_), {}, &state_);
   last_ = features.select(1, features.size(1) - 1);
   logits_ = torch::Tensor();

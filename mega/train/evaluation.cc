@@ -7,6 +7,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
+#include "mega/train/batch_tensors.h"
 
 namespace mega::train {
 namespace {
@@ -29,22 +30,6 @@ struct Mean {
   double interval() const { return count > 1 ? k95 * std::sqrt(variance() / count) : 0.0; }
 };
 
-models::Sequences to_sequences(const data::Document& document, const torch::Device& device) {
-  const auto rows = static_cast<int64_t>(document.lengths.size());
-  std::vector<int64_t> shape = {rows, document.length};
-  if (document.channels > 1) shape.push_back(document.channels);
-  models::Sequences sequences;
-  // Cloned: the batch's memory does not live as long.
-  sequences.values =
-      document.tokens.empty()
-          ? torch::from_blob(const_cast<float*>(document.values.data()), shape, torch::kFloat32).clone()
-          : torch::from_blob(const_cast<int64_t*>(document.tokens.data()), shape, torch::kInt64).clone();
-  sequences.lengths = torch::tensor(document.lengths);
-  sequences.values = sequences.values.to(device);
-  sequences.lengths = sequences.lengths.to(device);
-  return sequences;
-}
-
 // The examples of `order` as rows of the report.
 std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::Part& part,
                                      const std::vector<std::string>& classes, std::span<const size_t> order) {
@@ -52,10 +37,14 @@ std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::P
   std::vector<Report::ExampleRow> result;
   for (const size_t i : order) {
     const Answer& answer = evaluation.answers[i];
-    const data::Record& record = part.records[i];
-    Report::ExampleRow row{
-        record.where, evaluation.texts ? record.bytes.substr(0, 200) : "", record.label, "", 0.0, answer.loss,
-        answer.length};
+    const auto example = static_cast<int64_t>(i);
+    Report::ExampleRow row{part.where(example),
+                           evaluation.texts ? part.get(example).bytes.substr(0, 200) : "",
+                           part.label(example),
+                           "",
+                           0.0,
+                           answer.loss,
+                           answer.length};
     if (evaluation.objective == Objective::classification) {
       row.predicted = name(answer.label());
       row.probability = static_cast<double>(answer.outputs[static_cast<size_t>(answer.label())]);
@@ -90,12 +79,6 @@ bool Scores::better_than(const Scores& other) const {
   return higher_is_better ? mine > theirs : mine < theirs;
 }
 
-std::vector<models::Sequences> to_sequences(const data::Batch& batch, const torch::Device& device) {
-  std::vector<models::Sequences> documents;
-  for (const data::Document& document : batch.documents) documents.push_back(to_sequences(document, device));
-  return documents;
-}
-
 int64_t Answer::label() const { return std::max_element(outputs.begin(), outputs.end()) - outputs.begin(); }
 
 Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const data::Encoder& encoder,
@@ -115,7 +98,7 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
   result.answers.resize(lengths.size());
   result.truth.assign(part.labels.begin(),
                       part.labels.begin() + (part.labels.empty() ? 0 : std::ssize(lengths)));
-  const size_t outputs = part.records.empty() ? 0 : part.targets.size() / part.records.size();
+  const size_t outputs = part.outputs();
   result.targets.assign(part.targets.begin(),
                         part.targets.begin() + static_cast<long>(outputs * lengths.size()));
 
@@ -127,8 +110,8 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
     try {
       said = model.predict(to_sequences(batch, options.device));
     } catch (const Error& error) {
-      fail(part.records[static_cast<size_t>(examples.front())].where,
-           examples.size() > 1 ? " and those that were read with it" : "", ": ", error.what());
+      fail(part.where(examples.front()), examples.size() > 1 ? " and those that were read with it" : "", ": ",
+           error.what());
     }
     if (result.objective == Objective::classification) said = torch::log_softmax(said, 1);
     said = said.to(torch::kCPU, torch::kFloat32).contiguous();
@@ -140,7 +123,8 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
       answer.length = lengths[example];
       answer.outputs.assign(row, row + width);
       if (result.objective == Objective::classification) {
-        if (!batch.labels.empty()) answer.loss = -static_cast<double>(row[batch.labels[i]]);
+        const std::vector<int64_t>& classes = batch.targets.classes;
+        if (!classes.empty()) answer.loss = -static_cast<double>(row[classes[i]]);
         for (float& x : answer.outputs) x = std::exp(x);
       } else {
         to_target_units(answer.outputs, signature);

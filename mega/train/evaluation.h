@@ -13,9 +13,6 @@
 
 namespace mega::train {
 
-// Tensors of a batch's documents.
-std::vector<models::Sequences> to_sequences(const data::Batch& batch, const torch::Device& device);
-
 struct EvaluationOptions {
   int64_t batch_positions = 1 << 15;  // examples of a batch times the longest; at least one example
   int64_t max_examples = 0;           // the first so many; 0: all

@@ -5,7 +5,7 @@
 #include "mega/baselines/model_builders.h"
 #include "mega/data/corpus/block_source.h"
 #include "mega/models/padding.h"
-#include "mega/train/evaluation.h"
+#include "mega/train/batch_tensors.h"
 #include "mega/train/saved_model.h"
 
 namespace mega::train {
@@ -65,8 +65,7 @@ LanguageTask::LanguageTask(const Recipe& recipe, const data::Corpus& corpus, tor
 std::unique_ptr<data::BatchSource> LanguageTask::make_source() const {
   const TrainOptions& train = recipe_.train;
   return std::make_unique<data::BlockSource>(
-      corpus_.train, block_plan(recipe_),
-      data::BatchOptions{train.batch, train.batch_unit, train.by_length, 2},
+      corpus_.train, block_plan(recipe_), data::BatchOptions{train.batch, train.batch_unit, train.by_length},
       static_cast<uint64_t>(train.seed));
 }
 
@@ -84,19 +83,19 @@ void LanguageTask::restart() {
 
 BatchLoss LanguageTask::loss(int64_t number) {
   const Drawn& drawn = this->drawn(number);
-  const std::vector<models::Sequences> documents = to_sequences(drawn.batch, device_);
-  const Tensor mask = models::Padding(documents[0], /*channels=*/1).mask();
+  const models::Sequences input = to_sequences(drawn.batch.inputs.front(), device_);
+  const Tensor mask = models::Padding(input, /*channels=*/1).mask();
   Tensor features;
   if (recipe_.train.blocks.carry) {
     after_.resize(static_cast<size_t>(number));
     nn::State state = drawn.begins_epoch ? nn::State() : carried();
-    features = model_->features(documents[0].values, mask, &state);
+    features = model_->features(input.values, mask, &state);
     after_.push_back(nn::detach(state));
   } else {
-    features = model_->features(documents[0].values, mask);
+    features = model_->features(input.values, mask);
   }
   features = features.flatten(0, 1);
-  Tensor targets = documents[1].values.flatten();
+  Tensor targets = to_sequences(drawn.batch.targets.sequences, device_).values.flatten();
   if (mask.defined()) {
     const Tensor real = mask.flatten().logical_not().nonzero().squeeze(1);
     features = features.index_select(0, real);

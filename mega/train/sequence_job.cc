@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mega/base/error.h"
-#include "mega/base/random.h"
+#include "mega/base/hash.h"
 #include "mega/base/strings.h"
 
 namespace mega::train {
@@ -15,9 +15,12 @@ SequenceJob::SequenceJob(const Recipe& recipe)
   validate(recipe_);
   signature_ = make_signature(recipe_, dataset_);
   fit_vocabulary(recipe_, signature_);
-  // Numbers of tokens are part of what a run goes on with.
+  // A resumed run needs the same token numbers.
   if (!signature_.vocabulary.empty())
-    dataset_.checksum = hexadecimal(stream_seed(0, dataset_.checksum + signature_.vocabulary));
+    dataset_.checksum += "-" + hexadecimal(hash_text(signature_.vocabulary));
+  const int documents = static_cast<int>(recipe_.model.kind().document_count());
+  for (data::Part* part : {&dataset_.train, &dataset_.valid, &dataset_.test})
+    measure(*part, encoder(), documents);
 }
 
 data::Encoder SequenceJob::encoder() const {
@@ -27,8 +30,7 @@ data::Encoder SequenceJob::encoder() const {
 std::string SequenceJob::describe() const {
   double positions = 0.0;
   int64_t longest = 0;
-  const int documents = static_cast<int>(recipe_.model.kind().document_count());
-  for (const int64_t length : lengths_of(dataset_.train, encoder(), documents)) {
+  for (const int64_t length : dataset_.train.lengths) {
     positions += static_cast<double>(length);
     longest = std::max(longest, length);
   }

@@ -9,6 +9,7 @@
 #include "mega/baselines/model_builders.h"
 #include "mega/data/example_source.h"
 #include "mega/data/vocabulary.h"
+#include "mega/train/batch_tensors.h"
 #include "mega/train/initial_tokenizer.h"
 #include "mega/train/saved_model.h"
 
@@ -34,14 +35,20 @@ std::string find_vocabulary(const Recipe& recipe, const data::Dataset& dataset) 
   const data::Part& part = dataset.train.size() > 0   ? dataset.train
                            : dataset.valid.size() > 0 ? dataset.valid
                                                       : dataset.test;
-  return data::learn_vocabulary(*options, part.records)->vocabulary();
+  return data::learn_vocabulary(*options, part)->vocabulary();
 }
 
 }  // namespace
 
 data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes) {
-  return {recipe.data, recipe.input, recipe.model.kind().document_count() == 2,
-          shared_options(recipe.model).objective, std::move(classes)};
+  data::DatasetRequest request;
+  request.data = recipe.data;
+  request.input = recipe.input;
+  request.pairs = recipe.model.kind().document_count() == 2;
+  request.whole = recipe.augment.crop;
+  request.objective = shared_options(recipe.model).objective;
+  request.classes = std::move(classes);
+  return request;
 }
 
 void fit_recipe(Recipe& recipe, const data::Dataset& dataset) {
@@ -61,8 +68,9 @@ Signature make_signature(const Recipe& recipe, const data::Dataset& dataset) {
   Signature signature;
   signature.input = recipe.input;
   signature.data = recipe.data;
+  signature.data.memory = DataOptions().memory;  // of this machine, not of the model
   signature.classes = dataset.classes;
-  fit_statistics(signature, dataset.train.records);
+  fit_statistics(signature, dataset.train);
   signature.vocabulary = find_vocabulary(recipe, dataset);
   if (dataset.train.targets.empty()) return signature;
   const auto outputs = static_cast<size_t>(dataset.outputs);
@@ -88,6 +96,26 @@ void fit_vocabulary(Recipe& recipe, const Signature& signature) {
   sequence_options(recipe.model)->vocabulary = embedding_count(types, kReservedTokens);
 }
 
+ClassLoss class_loss(const Tensor& said, const data::Targets& targets, double smoothing) {
+  const Tensor log_probability = torch::log_softmax(said, 1);
+  Tensor labels, own;
+  if (targets.soft.empty()) {
+    labels = torch::tensor(targets.classes).to(said.device());
+    own = -log_probability.gather(1, labels.unsqueeze(1)).sum();
+  } else {
+    const Tensor soft = torch::tensor(targets.soft).view(said.sizes()).to(said.device());
+    labels = soft.argmax(1);
+    own = -(soft * log_probability).sum();
+  }
+  ClassLoss loss;
+  // (1 - e) nll + e / classes sum of all, as released.
+  loss.sum = smoothing > 0.0 ? (1.0 - smoothing) * own -
+                                   smoothing / static_cast<double>(said.size(1)) * log_probability.sum()
+                             : own;
+  loss.correct = static_cast<double>((said.detach().argmax(1) == labels).sum().item<int64_t>());
+  return loss;
+}
+
 SequenceTask::SequenceTask(const Recipe& recipe, const data::Dataset& dataset, Signature signature,
                            torch::Device device)
     : recipe_(recipe),
@@ -105,7 +133,7 @@ std::unique_ptr<data::BatchSource> SequenceTask::make_source() const {
   const TrainOptions& train = recipe_.train;
   return std::make_unique<data::ExampleSource>(
       dataset_.train, encoder_,
-      data::BatchOptions{train.batch, train.batch_unit, train.by_length, documents_},
+      data::BatchOptions{train.batch, train.batch_unit, train.by_length, documents_, recipe_.augment},
       static_cast<uint64_t>(train.seed));
 }
 
@@ -118,24 +146,18 @@ BatchLoss SequenceTask::loss(int64_t number) {
     const Signature& signature = encoder_.signature();
     const Tensor mean = torch::tensor(signature.target_mean),
                  deviation = torch::tensor(signature.target_deviation);
-    const Tensor targets = (torch::tensor(batch.targets).view({batch.size(), -1}) - mean) / deviation;
+    const Tensor targets = (torch::tensor(batch.targets.numbers).view({batch.size(), -1}) - mean) / deviation;
     result.sum = (said - targets.to(device_)).square().mean(1).sum();
     return result;
   }
-  const Tensor labels = torch::tensor(batch.labels).to(device_);
-  const Tensor log_probability = torch::log_softmax(said, 1);
-  const Tensor own = -log_probability.gather(1, labels.unsqueeze(1)).sum();
-  // (1 - e) nll + e / classes sum of all, as released.
-  const double smoothing = recipe_.train.label_smoothing;
-  result.sum = smoothing > 0.0 ? (1.0 - smoothing) * own -
-                                     smoothing / static_cast<double>(said.size(1)) * log_probability.sum()
-                               : own;
-  result.correct = static_cast<double>((said.detach().argmax(1) == labels).sum().item<int64_t>());
+  const ClassLoss loss = class_loss(said, batch.targets, recipe_.train.label_smoothing);
+  result.sum = loss.sum;
+  result.correct = loss.correct;
   return result;
 }
 
 Scores SequenceTask::evaluate() {
-  if (dataset_.valid.records.empty()) return {};
+  if (dataset_.valid.empty()) return {};
   EvaluationOptions options;
   options.device = device_;
   last_evaluation_ = train::evaluate(*model_, dataset_.valid, encoder_, documents_, options);
@@ -143,7 +165,7 @@ Scores SequenceTask::evaluate() {
 }
 
 Scores SequenceTask::test(Report& report) {
-  if (dataset_.test.records.empty()) return {};
+  if (dataset_.test.empty()) return {};
   EvaluationOptions options;
   options.device = device_;
   const Evaluation evaluation = train::evaluate(*model_, dataset_.test, encoder_, documents_, options);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "mega/config/presets.h"
+#include "mega/data/dataset.h"
 #include "mega/models/sequence_model.h"
 #include "mega/train/batch_task.h"
 #include "mega/train/evaluation.h"
@@ -12,8 +13,7 @@ namespace mega::train {
 
 data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes = {});
 
-// Sets what the data decides: number of classes and channels. Says so where a recipe had asked for another
-// number.
+// Sets what the data decides, whatever the recipe had: number of classes and channels.
 void fit_recipe(Recipe& recipe, const data::Dataset& dataset);
 
 // The signature of a model that is trained on this data. Its vocabulary is that of the model it starts from
@@ -22,6 +22,14 @@ Signature make_signature(const Recipe& recipe, const data::Dataset& dataset);
 
 // Sets the number of token types of the model where the texts decide it.
 void fit_vocabulary(Recipe& recipe, const Signature& signature);
+
+// Cross entropy of scores (B, classes), summed over the batch, with the classes or else the soft
+// distributions of the targets.
+struct ClassLoss {
+  torch::Tensor sum;
+  double correct = 0.0;  // examples whose most probable class is the target's
+};
+ClassLoss class_loss(const torch::Tensor& said, const data::Targets& targets, double smoothing);
 
 class SequenceTask : public BatchTask {
  public:

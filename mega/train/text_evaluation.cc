@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mega/base/error.h"
+#include "mega/models/token_tensor.h"
 #include "mega/text/tokens.h"
 
 namespace mega::train {
@@ -15,9 +16,9 @@ using torch::Tensor;
 
 // Tokens begin .. end - 1 of the text.
 Tensor tokens_of(const data::TokenView& text, int64_t begin, int64_t end) {
-  const Tensor tokens = torch::empty({end - begin}, torch::kInt64);
-  text.file->copy(text.begin + begin, end - begin, tokens.data_ptr<int64_t>());
-  return tokens;
+  std::vector<int32_t> tokens(static_cast<size_t>(end - begin));
+  text.file->copy(text.begin + begin, end - begin, tokens.data());
+  return models::token_tensor(tokens, {end - begin});
 }
 
 // Equal stretches of the text, each of its own score: rows of a batch.

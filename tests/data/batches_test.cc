@@ -134,33 +134,32 @@ TEST(Plan, EvaluationBeginsWithTheLongest) {
 Encoder text_encoder() { return Encoder(Signature{}); }
 
 Part text_part(size_t count, size_t longest_text = 30) {
-  Part part;
+  std::vector<Record> records(count);
   for (size_t i = 0; i < count; ++i) {
-    Record record;
-    record.bytes.assign(1 + stream_seed(3, "text", i) % longest_text, static_cast<char>('a' + i % 26));
-    record.second = std::to_string(i);
-    part.records.push_back(std::move(record));
-    part.labels.push_back(static_cast<int64_t>(i % 3));
+    records[i].bytes.assign(1 + stream_seed(3, "text", i) % longest_text, static_cast<char>('a' + i % 26));
+    records[i].second = std::to_string(i);
   }
+  Part part(std::move(records));
+  for (size_t i = 0; i < count; ++i) part.labels.push_back(static_cast<int64_t>(i % 3));
   return part;
 }
 
 TEST(MakeBatch, PadsTexts) {
-  Part part;
-  part.records.resize(3);
-  part.records[0].bytes = "ab";
-  part.records[1].bytes = "never asked for";
-  part.records[2].bytes = "c";
+  std::vector<Record> records(3);
+  records[0].bytes = "ab";
+  records[1].bytes = "never asked for";
+  records[2].bytes = "c";
+  Part part(records);
   part.labels = {5, 6, 7};
   const Batch batch = make_batch(part, text_encoder(), Numbers{2, 0}, 1);
   EXPECT_EQ(batch.size(), 2);
-  EXPECT_EQ(batch.labels, (Numbers{7, 5}));
-  EXPECT_TRUE(batch.targets.empty());
-  ASSERT_EQ(batch.documents.size(), 1U);
-  const Document& document = batch.documents[0];
+  EXPECT_EQ(batch.targets.classes, (Numbers{7, 5}));
+  EXPECT_TRUE(batch.targets.numbers.empty());
+  ASSERT_EQ(batch.inputs.size(), 1U);
+  const SequenceSet& document = batch.inputs[0];
   EXPECT_EQ(document.length, 3);
   EXPECT_EQ(document.lengths, (Numbers{2, 3}));
-  EXPECT_EQ(document.tokens, (Numbers{4 + 'c', kEnd, kPad, 4 + 'a', 4 + 'b', kEnd}));
+  EXPECT_EQ(document.tokens, (std::vector<int32_t>{4 + 'c', kEnd, kPad, 4 + 'a', 4 + 'b', kEnd}));
   EXPECT_TRUE(document.values.empty());
   EXPECT_EQ(batch.positions, 5);
 }
@@ -168,32 +167,50 @@ TEST(MakeBatch, PadsTexts) {
 TEST(MakeBatch, PadsSeriesAndKeepsTargetsTogether) {
   Signature signature;
   signature.input.input = SeriesInput{2, 0, Standardize::none};
-  Part part;
-  part.records.resize(2);
-  part.records[0].values = {1, 2, 3, 4};
-  part.records[1].values = {5, 6};
+  std::vector<Record> records(2);
+  records[0].values = {1, 2, 3, 4};
+  records[1].values = {5, 6};
+  Part part(records);
   part.targets = {10, 11, 20, 21};
   const Batch batch = make_batch(part, Encoder(signature), Numbers{1, 0}, 1);
-  EXPECT_EQ(batch.documents[0].values, (std::vector<float>{5, 6, 0, 0, 1, 2, 3, 4}));
-  EXPECT_EQ(batch.documents[0].channels, 2);
-  EXPECT_EQ(batch.documents[0].length, 2);
-  EXPECT_EQ(batch.targets, (std::vector<float>{20, 21, 10, 11}));
-  EXPECT_TRUE(batch.labels.empty());
+  EXPECT_EQ(batch.inputs[0].values, (std::vector<float>{5, 6, 0, 0, 1, 2, 3, 4}));
+  EXPECT_EQ(batch.inputs[0].channels, 2);
+  EXPECT_EQ(batch.inputs[0].length, 2);
+  EXPECT_EQ(batch.targets.numbers, (std::vector<float>{20, 21, 10, 11}));
+  EXPECT_TRUE(batch.targets.classes.empty());
   EXPECT_EQ(batch.positions, 3);
 }
 
 TEST(MakeBatch, PairsHaveTwoDocumentsOfTheirOwnLength) {
-  Part part;
-  part.records.resize(1);
-  part.records[0].bytes = "a";
-  part.records[0].second = "bcd";
+  std::vector<Record> records(1);
+  records[0].bytes = "a";
+  records[0].second = "bcd";
+  Part part(records);
   const Batch batch = make_batch(part, text_encoder(), Numbers{0}, 2);
-  ASSERT_EQ(batch.documents.size(), 2U);
-  EXPECT_EQ(batch.documents[0].length, 2);
-  EXPECT_EQ(batch.documents[1].length, 4);
+  ASSERT_EQ(batch.inputs.size(), 2U);
+  EXPECT_EQ(batch.inputs[0].length, 2);
+  EXPECT_EQ(batch.inputs[1].length, 4);
   EXPECT_EQ(batch.positions, 6);
   EXPECT_EQ(lengths_of(part, text_encoder(), 1), Numbers{2});
   EXPECT_EQ(lengths_of(part, text_encoder(), 2), Numbers{4});
+}
+
+TEST(Lengths, AreCountedOnceAndKept) {
+  Part part = text_part(300);
+  const Encoder encoder = text_encoder();
+  const Numbers lengths = count_lengths(part, encoder, 2);
+  for (int64_t i = 0; i < part.size(); ++i) {
+    const Record record = part.get(i);
+    EXPECT_EQ(lengths[static_cast<size_t>(i)],
+              std::max(encoder.length(record, 0), encoder.length(record, 1)));
+  }
+  EXPECT_TRUE(part.lengths.empty());
+  EXPECT_EQ(lengths_of(part, encoder, 2), lengths);
+  measure(part, encoder, 2);
+  EXPECT_EQ(part.lengths, lengths);
+  part.lengths[7] = 12345;
+  EXPECT_EQ(lengths_of(part, encoder, 2)[7], 12345) << "those that are kept";
+  EXPECT_TRUE(count_lengths({}, encoder, 1).empty());
 }
 
 std::unique_ptr<BatchSource> examples(const Part& part, const Encoder& encoder, const BatchOptions& options,
@@ -215,7 +232,7 @@ TEST(BatchStream, GivesThePlanEpochAfterEpoch) {
       EXPECT_EQ(stream.cursor().batch, static_cast<int64_t>(b));
       const Batch batch = stream.next();
       EXPECT_EQ(batch.examples, plan[b]);
-      EXPECT_EQ(batch.documents.at(1).tokens, make_batch(part, encoder, plan[b], 2).documents[1].tokens);
+      EXPECT_EQ(batch.inputs.at(1).tokens, make_batch(part, encoder, plan[b], 2).inputs[1].tokens);
     }
   }
   EXPECT_EQ(stream.cursor().epoch, 3);
@@ -263,10 +280,10 @@ TEST(BatchStream, AnErrorOfTheThreadReachesWhoeverAsks) {
   Signature signature;
   signature.input.input = ImageInput{1, 2};
   const Encoder encoder(signature);
-  Part part;
-  part.records.resize(3);
-  part.records[0].bytes = part.records[2].bytes = "ab";
-  part.records[1].bytes = "abc";  // not a picture of 1 by 2
+  std::vector<Record> records(3);
+  records[0].bytes = records[2].bytes = "ab";
+  records[1].bytes = "abc";  // not a picture of 1 by 2
+  Part part(records);
   part.labels = {0, 0, 0};
   BatchStream stream(examples(part, encoder, {1, BatchUnit::examples, false, 1}, 1));
   std::optional<std::string> first;

@@ -1,12 +1,18 @@
 #include "mega/data/dataset.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include "mega/base/file.h"
+#include "mega/base/stream.h"
+#include "mega/data/formats/image_file.h"
 #include "tests/base/helpers.h"
 
 namespace mega::data {
@@ -46,7 +52,7 @@ std::string table(const Strings& labels, int count) {
 
 std::set<std::string> texts(const Part& part) {
   std::set<std::string> all;
-  for (const Record& record : part.records) all.insert(record.bytes);
+  for (int64_t i = 0; i < part.size(); ++i) all.insert(part.get(i).bytes);
   return all;
 }
 
@@ -226,8 +232,8 @@ TEST_F(DatasetTest, ChosenClassesAreTheOnlyOnesInTheirOrder) {
   EXPECT_EQ(dataset.classes, (Strings{"c", "a"}));
   EXPECT_EQ(dataset.train.size() + dataset.valid.size() + dataset.test.size(), 20);
   for (const Part* part : {&dataset.train, &dataset.valid, &dataset.test})
-    for (size_t i = 0; i < part->records.size(); ++i)
-      EXPECT_EQ(part->records[i].label, part->labels[i] == 0 ? "c" : "a");
+    for (int64_t i = 0; i < part->size(); ++i)
+      EXPECT_EQ(part->label(i), part->labels[static_cast<size_t>(i)] == 0 ? "c" : "a");
 
   request.data.classes = {"a", "c", "a"};
   EXPECT_PRED2(contains, error_of([&] { load_dataset(request); }), "class \"a\" is named twice");
@@ -281,7 +287,8 @@ TEST_F(DatasetTest, BrokenLinesStopOrAreLeftOut) {
 TEST_F(DatasetTest, TheChecksumIsOfTheExamplesNotOfTheirOrder) {
   const auto checksum = [&](std::string_view text) { return load_dataset(table_request(text)).checksum; };
   const std::string sum = checksum("text\tlabel\nx\t1\ny\t0\nz\t1\n");
-  EXPECT_EQ(sum.size(), 16U);
+  EXPECT_EQ(sum.size(), 19U);
+  EXPECT_TRUE(sum.starts_with("h1-"));
   EXPECT_EQ(checksum("text\tlabel\nz\t1\nx\t1\ny\t0\n"), sum);
   EXPECT_EQ(checksum("label\ttext\n1\tx\n0\ty\n1\tz\n"), sum);
   EXPECT_NE(checksum("text\tlabel\nx\t1\ny\t1\nz\t0\n"), sum);              // other labels
@@ -296,7 +303,7 @@ TEST_F(DatasetTest, PairsKeepBothTexts) {
   request.data.test_share = request.data.valid_share = 0;
   const Dataset dataset = load_dataset(request);
   ASSERT_EQ(dataset.train.size(), 2);
-  EXPECT_EQ(dataset.train.records[1].second, "another");
+  EXPECT_EQ(dataset.train.get(1).second, "another");
   EXPECT_EQ(dataset.train.labels, (std::vector<int64_t>{1, 0}));
 }
 
@@ -388,6 +395,142 @@ TEST_F(DatasetTest, SaysWhatIsMissing) {
   // A name that the file system itself refuses.
   EXPECT_PRED2(contains, error_of([&] { load_dataset(request_for(std::string(5000, 'x'))); }),
                "no such file or folder");
+}
+
+// Everything that can be seen of a data set.
+std::string everything(const Dataset& dataset) {
+  std::string all = dataset.checksum + "\n";
+  for (const Part* part : {&dataset.train, &dataset.valid, &dataset.test}) {
+    for (int64_t i = 0; i < part->size(); ++i) {
+      const Record record = part->get(i);
+      all += record.where + " " + record.label + " " + record.bytes + "+" + record.second + " ";
+      all.append(record.picture.samples.begin(), record.picture.samples.end());
+      for (const float value : record.values) all += std::to_string(value) + ",";
+      all += part->labels.empty() ? "\n" : std::to_string(part->labels[static_cast<size_t>(i)]) + "\n";
+    }
+    all += "--\n";
+  }
+  return all;
+}
+
+class MemoryTest : public DatasetTest {
+ protected:
+  void SetUp() override { ::setenv("MEGA_CACHE", (folder_ / "cache").c_str(), 1); }
+  void TearDown() override { ::unsetenv("MEGA_CACHE"); }
+
+  // Loads with all, some and no contents in memory, and expects no difference.
+  static void expect_same_at_any_memory(DatasetRequest request) {
+    const std::string all = everything(load_dataset(request));
+    for (const int64_t memory : {0, 1000}) {
+      request.data.memory = memory;
+      const Dataset dataset = load_dataset(request);
+      EXPECT_LE(dataset.train.examples->bytes_in_memory(), memory);
+      EXPECT_FALSE(dataset.train.examples->in_memory());
+      EXPECT_EQ(everything(dataset), all) << memory;
+    }
+  }
+};
+
+TEST_F(MemoryTest, TablesOnDisk) {
+  expect_same_at_any_memory(table_request(table({"a", "b"}, 200)));
+  OutputStream compressed(folder_ / "pairs.tsv.gz");
+  for (int i = 0; i < 300; ++i)
+    compressed.write(std::to_string(i % 2) + "\tfirst " + std::to_string(i) + "\tsecond\n");
+  compressed.commit();
+  DatasetRequest pairs = request_for(folder_ / "pairs.tsv.gz");
+  pairs.pairs = true;
+  expect_same_at_any_memory(pairs);
+
+  std::string series;
+  for (int i = 0; i < 300; ++i) series += std::to_string(i % 3) + ",0.5," + std::to_string(i) + "\n";
+  put(folder_ / "series.csv", series);
+  DatasetRequest request = request_for(folder_ / "series.csv");
+  request.input.input = SeriesInput{};
+  expect_same_at_any_memory(request);
+}
+
+TEST_F(MemoryTest, FoldersOnDisk) {
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = std::string(i % 2 ? "a" : "b") + "/" + std::to_string(i);
+    put(folder_ / "texts" / (name + ".txt"), "text " + std::to_string(i));
+    GreyImage image(3, 4 + i % 3);
+    std::fill(image.pixels.begin(), image.pixels.end(), static_cast<uint8_t>(i));
+    put(folder_ / "pictures" / (name + ".png"), encode_png(image));
+    put(folder_ / "series" / (name + ".csv"), "1\n2\n" + std::to_string(i) + "\n");
+  }
+  expect_same_at_any_memory(request_for(folder_ / "texts"));
+  DatasetRequest request = request_for(folder_ / "pictures");
+  request.input.input = ImageInput{};
+  expect_same_at_any_memory(request);
+  request = request_for(folder_ / "series");
+  request.input.input = SeriesInput{};
+  expect_same_at_any_memory(request);
+  EXPECT_FALSE(fs::exists(folder_ / "cache")) << "files are read again, not copied";
+}
+
+TEST_F(MemoryTest, TextsOfFilesCostWhatTheyHold) {
+  for (int i = 0; i < 100; ++i)
+    put(folder_ / "texts" / (i % 2 ? "a" : "b") / (std::to_string(i) + ".txt"), "short");
+  EXPECT_LT(load_dataset(request_for(folder_ / "texts")).train.examples->bytes_in_memory(), 100 * 64);
+}
+
+TEST_F(MemoryTest, WhatALimitLeavesOutIsFreed) {
+  DatasetRequest request = table_request(table({"a", "b"}, 500));
+  const int64_t whole = load_dataset(request).train.examples->bytes_in_memory();
+  request.data.limit = 5;
+  EXPECT_LT(load_dataset(request).train.examples->bytes_in_memory(), whole / 20);
+}
+
+TEST_F(MemoryTest, ProblemsAreFoundWhileLoading) {
+  DatasetRequest request = table_request(table({"a", "b"}, 5) + "no label\n");
+  request.data.memory = 0;
+  EXPECT_PRED2(contains, error_of([&] { load_dataset(request); }), "table.tsv:12");
+  request.data.skip_broken = true;
+  EXPECT_EQ(load_dataset(request).problems, 1);
+
+  put(folder_ / "texts/a/1.txt", "x");
+  put(folder_ / "texts/b/2.txt", "");
+  request = request_for(folder_ / "texts");
+  request.data.memory = 0;
+  EXPECT_PRED2(contains, error_of([&] { load_dataset(request); }), "b/2.txt: the text is empty");
+}
+
+// As under `ulimit -v`: the process may grow by less than half of what the data set holds.
+TEST_F(MemoryTest, ADataSetThatDoesNotFit) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer has addresses of its own";
+#endif
+  constexpr size_t kText = 64 << 10, kCount = 2000;  // 125 MiB
+  {
+    OutputStream compressed(folder_ / "large.tsv.gz");
+    std::string text(kText, ' ');
+    for (size_t i = 0; i < kCount; ++i) {
+      for (size_t k = 0; k < kText; k += 64) text[k] = static_cast<char>('a' + (i + k / 64) % 26);
+      compressed.write((i % 2 ? "a\t" : "b\t") + text + "\n");
+    }
+    compressed.commit();
+  }
+  const auto load_within_limit = [&](int64_t memory) {
+    std::ifstream status("/proc/self/statm");
+    rlim_t pages = 0;
+    status >> pages;
+    struct rlimit limit {};
+    ::getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (rlim_t{60} << 20);
+    ::setrlimit(RLIMIT_AS, &limit);
+    DatasetRequest request = request_for(folder_ / "large.tsv.gz");
+    request.data.memory = memory;
+    try {
+      const Dataset dataset = load_dataset(request);
+      size_t bytes = 0;
+      for (int64_t i = 0; i < dataset.train.size(); ++i) bytes += dataset.train.get(i).bytes.size();
+      std::_Exit(bytes > kText * kCount / 2 ? 0 : 1);
+    } catch (const std::bad_alloc&) {
+      std::_Exit(2);
+    }
+  };
+  EXPECT_EXIT(load_within_limit(1 << 20), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(load_within_limit(int64_t{1} << 40), ::testing::ExitedWithCode(2), "") << "the limit holds";
 }
 
 }  // namespace

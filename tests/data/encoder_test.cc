@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "mega/data/formats/resample.h"
 #include "mega/text/tokens.h"
 #include "tests/base/helpers.h"
 
@@ -36,7 +37,7 @@ Record numbers(Floats values) {
 
 Signature fitted(const InputOptions& input, const std::vector<Record>& records) {
   Signature signature = signature_of(input);
-  fit_statistics(signature, records);
+  fit_statistics(signature, Part(records));
   return signature;
 }
 
@@ -124,6 +125,28 @@ TEST(Encoder, RefusesExamplesOfAnotherShape) {
                "x.csv:7: 3 numbers do not divide into positions of 2 channels");
 }
 
+// What readers did before: luma, transparency on white, scaled, then standardised.
+TEST(Encoder, PicturesKeepTheirColoursUntilTheyAreEncoded) {
+  for (const int64_t channels : {1, 2, 3, 4}) {
+    Record record;
+    set_size(record.picture, 5, 3, channels, "x");
+    for (size_t i = 0; i < record.picture.samples.size(); ++i)
+      record.picture.samples[i] = static_cast<uint8_t>(37 * i + 11);
+    const Encoder encoder(signature_of({ImageInput{4, 2, 0.25, 2.0}}));
+    const GreyImage grey = resampled(to_grey(record.picture), 4, 2, Filter::bilinear);
+    Record scaled;
+    scaled.bytes.assign(grey.pixels.begin(), grey.pixels.end());
+    const Sequence sequence = encoder.encode(record);
+    EXPECT_EQ(sequence.length, 8);
+    EXPECT_EQ(encoder.length(record), 8);
+    EXPECT_EQ(sequence.values, encoder.encode(scaled).values) << channels << " channels";
+  }
+  Record red;
+  set_size(red.picture, 1, 1, 4, "x");
+  red.picture.samples = {255, 0, 0, 51};  // a fifth of a luma of 76, the rest white
+  EXPECT_EQ(Encoder(signature_of({ImageInput{1, 1, 0, 1}})).encode(red).values, Floats{219.0F / 255.0F});
+}
+
 TEST(Statistics, OfEachChannel) {
   const std::vector<Record> records = {numbers({1, 10, 3, 10}), numbers({5, 10})};
   const Signature signature = fitted({SeriesInput{2, 0, Standardize::channel}}, records);
@@ -177,7 +200,7 @@ TEST(Statistics, NoneWhereNoneAreAsked) {
   Signature again = fitted({SeriesInput{}}, records);
   EXPECT_EQ(again.mean.size(), 1U);
   again.input.input = TextInput{};
-  fit_statistics(again, records);  // those of before are gone
+  fit_statistics(again, Part(records));  // those of before are gone
   EXPECT_TRUE(again.mean.empty() && again.deviation.empty());
 }
 

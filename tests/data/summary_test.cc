@@ -16,11 +16,10 @@ Record text(const std::string& first, const std::string& second = "") {
 }
 
 Part texts_of_length(const std::vector<int>& lengths) {
-  Part part;
-  for (const int length : lengths) {
-    part.records.push_back(text(std::string(static_cast<size_t>(length), 'x')));
-    part.labels.push_back(length % 2);
-  }
+  std::vector<Record> records;
+  for (const int length : lengths) records.push_back(text(std::string(static_cast<size_t>(length), 'x')));
+  Part part(std::move(records));
+  for (const int length : lengths) part.labels.push_back(length % 2);
   return part;
 }
 
@@ -59,8 +58,7 @@ TEST(Summary, CountsWhatIsCut) {
 }
 
 TEST(Summary, CountsEitherDocumentOfAPair) {
-  Part part;
-  part.records = {text("a", std::string(50, 'b')), text(std::string(50, 'b'), "a"), text("a", "b")};
+  const Part part({text("a", std::string(50, 'b')), text(std::string(50, 'b'), "a"), text("a", "b")});
   const PartSummary summary = summarize(part, text_encoder(10), 2, 0);
   EXPECT_EQ(summary.cut, 2);
   EXPECT_EQ(summary.shortest, 2);
@@ -70,36 +68,33 @@ TEST(Summary, CountsEitherDocumentOfAPair) {
 TEST(Summary, CutsSeriesToo) {
   Signature signature;
   signature.input.input = SeriesInput{2, 3, Standardize::none};
-  Part part;
-  part.records.resize(2);
-  part.records[0].values.resize(6);
-  part.records[1].values.resize(8);
-  const PartSummary summary = summarize(part, Encoder(signature), 1, 0);
+  std::vector<Record> records(2);
+  records[0].values.resize(6);
+  records[1].values.resize(8);
+  const PartSummary summary = summarize(Part(records), Encoder(signature), 1, 0);
   EXPECT_EQ(summary.longest, 3);
   EXPECT_EQ(summary.cut, 1);
 }
 
 TEST(CountShared, ComparesContentNotLabels) {
-  Part one, other;
-  one.records = {text("a"), text("b", "c"), text("d")};
-  one.records[0].label = "x";
-  other.records = {text("a"), text("a"), text("bc"), text("b", "c"), text("c", "b"), text("e")};
-  other.records[0].label = "y";
-  other.records[0].where = "elsewhere";
+  std::vector<Record> first = {text("a"), text("b", "c"), text("d")};
+  first[0].label = "x";
+  std::vector<Record> second = {text("a"), text("a"), text("bc"), text("b", "c"), text("c", "b"), text("e")};
+  second[0].label = "y";
+  second[0].where = "elsewhere";
+  const Part one(first), other(second);
   EXPECT_EQ(count_shared(one, other), 3);  // a twice, and the pair
   EXPECT_EQ(count_shared(other, one), 2);
   EXPECT_EQ(count_shared(one, {}), 0);
 }
 
 TEST(CountShared, ComparesNumbers) {
-  Part one, other;
-  one.records.resize(1);
-  one.records[0].values = {1, 2};
-  other.records.resize(3);
-  other.records[0].values = {1, 2};
-  other.records[1].values = {2, 1};
-  other.records[2].values = {1, 2, 0};
-  EXPECT_EQ(count_shared(one, other), 1);
+  std::vector<Record> one(1), other(3);
+  one[0].values = {1, 2};
+  other[0].values = {1, 2};
+  other[1].values = {2, 1};
+  other[2].values = {1, 2, 0};
+  EXPECT_EQ(count_shared(Part(one), Part(other)), 1);
 }
 
 TEST(LongestLine, CountsItsEnd) {

@@ -7,6 +7,7 @@
 
 #include "mega/base/error.h"
 #include "mega/data/readers/readers.h"
+#include "tests/data/records.h"
 #include "tests/fuzz/scratch_file.h"
 
 namespace {
@@ -22,7 +23,9 @@ template <class Read, class IsWhole>
 void check_records(const Read& read, const IsWhole& is_whole) {
   data::Problems problems(true);
   try {
-    for (const data::Record& record : read(problems)) {
+    testing::RecordList list;
+    read(list, problems);
+    for (const data::Record& record : list.records) {
       check(!record.label.empty() && !record.where.empty());
       check(is_whole(record));
     }
@@ -43,12 +46,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   options.skip_broken = true;
   options.header = static_cast<Header>(bytes[0] / files.size() % 3);
   const SeriesInput series{2, 0, Standardize::none};
-  check_records([&](auto& problems) { return data::read_text(path, options, problems); },
+  check_records([&](auto& sink, auto& problems) { data::read_text(path, options, sink, problems); },
                 [](const data::Record& record) { return !record.bytes.empty(); });
-  check_records([&](auto& problems) { return data::read_pairs(path, options, problems); },
+  check_records([&](auto& sink, auto& problems) { data::read_pairs(path, options, sink, problems); },
                 [](const data::Record& record) { return !record.bytes.empty() && !record.second.empty(); });
   check_records(
-      [&](auto& problems) { return data::read_series(path, options, series, problems); },
+      [&](auto& sink, auto& problems) { data::read_series(path, options, series, sink, problems); },
       [](const data::Record& record) { return !record.values.empty() && record.values.size() % 2 == 0; });
   return 0;
 }

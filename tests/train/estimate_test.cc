@@ -22,7 +22,7 @@ constexpr double kGigabyte = 1024.0 * 1024 * 1024;
 data::Dataset long_texts(int64_t count, size_t length) {
   data::Dataset dataset = letters_dataset();
   dataset.train = letters("long", count);
-  for (data::Record& record : dataset.train.records) record.bytes = std::string(length, 'a');
+  change_records(dataset.train, [&](data::Record& record) { record.bytes = std::string(length, 'a'); });
   return dataset;
 }
 

@@ -96,7 +96,7 @@ TEST(Evaluate, BatchesDoNotChangeAnswers) {
     EXPECT_NEAR(answer.outputs[0] + answer.outputs[1], 1.0, 1e-5);
     const auto label = static_cast<size_t>(dataset.valid.labels[i]);
     EXPECT_NEAR(answer.loss, -std::log(answer.outputs[label]), 1e-4);
-    EXPECT_EQ(answer.length, static_cast<int64_t>(dataset.valid.records[i].bytes.size()) + 1) << "and </s>";
+    EXPECT_EQ(answer.length, std::ssize(dataset.valid.get(static_cast<int64_t>(i)).bytes) + 1) << "and </s>";
     positions += answer.length;
   }
   EXPECT_EQ(together.positions, positions);
@@ -111,7 +111,8 @@ TEST(Evaluate, BatchesDoNotChangeAnswers) {
 TEST(Evaluate, AnswersWithoutTruth) {
   Recipe recipe = letters_recipe();
   data::Dataset dataset = letters_dataset();
-  const data::Part unknown{dataset.valid.records, {}, {}};
+  data::Part unknown = dataset.valid;
+  unknown.labels.clear();
   {
     HookedTask task(recipe, dataset);
     const Evaluation known = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, {});

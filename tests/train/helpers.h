@@ -21,7 +21,8 @@ namespace mega::testing {
 
 // Texts of the letters a and b; the class is the letter of which there are more.
 inline data::Part letters(const std::string& name, int64_t count) {
-  data::Part part;
+  std::vector<data::Record> records;
+  std::vector<int64_t> labels;
   for (int64_t i = 0; i < count; ++i) {
     uint64_t bits = stream_seed(7, name, static_cast<uint64_t>(i));
     const size_t length = 7 + 2 * (bits % 5);  // odd: never as many of each
@@ -35,10 +36,22 @@ inline data::Part letters(const std::string& name, int64_t count) {
     const int64_t label = 2 * count_of_b > length ? 1 : 0;
     record.label = label == 1 ? "b" : "a";
     record.where = name + ":" + std::to_string(i + 1);
-    part.records.push_back(std::move(record));
-    part.labels.push_back(label);
+    records.push_back(std::move(record));
+    labels.push_back(label);
   }
+  data::Part part(std::move(records));
+  part.labels = std::move(labels);
   return part;
+}
+
+// The part with changed contents.
+inline void change_records(data::Part& part, const std::function<void(data::Record&)>& change) {
+  std::vector<data::Record> records;
+  for (int64_t i = 0; i < part.size(); ++i) change(records.emplace_back(part.get(i)));
+  data::Part changed(std::move(records));
+  changed.labels = part.labels;
+  changed.targets = part.targets;
+  part = std::move(changed);
 }
 
 inline data::Dataset letters_dataset() {

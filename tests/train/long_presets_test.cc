@@ -51,7 +51,7 @@ std::string random_bytes(const std::string& name, int64_t count) {
 data::Part full_length(const Recipe& recipe, const std::string& name, int64_t count) {
   const EncoderClassifierOptions& model = encoder_options(recipe);
   const int64_t length = model.block.max_positions;
-  data::Part part;
+  std::vector<data::Record> records;
   for (int64_t i = 0; i < count; ++i) {
     data::Record record;
     record.where = name + ":" + std::to_string(i + 1);
@@ -70,9 +70,10 @@ data::Part full_length(const Recipe& recipe, const std::string& name, int64_t co
       record.bytes = random_bytes(record.where, length);
       for (const char c : record.bytes) record.values.push_back(static_cast<float>(c) / 128.0F);
     }
-    part.records.push_back(std::move(record));
-    part.labels.push_back(i % model.classes);
+    records.push_back(std::move(record));
   }
+  data::Part part(std::move(records));
+  for (int64_t i = 0; i < count; ++i) part.labels.push_back(i % model.classes);
   return part;
 }
 

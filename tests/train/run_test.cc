@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "mega/base/folder_lock.h"
 #include "mega/train/saved_model.h"
 #include "tests/train/helpers.h"
@@ -18,9 +20,8 @@ class Run : public ::testing::Test {
   fs::path table(const std::string& name, int64_t classes = 2) const {
     std::string text;
     const data::Part part = letters(name, 60);
-    for (size_t i = 0; i < part.records.size(); ++i)
-      text += (static_cast<int64_t>(i) % 20 == 7 && classes == 3 ? "c" : part.records[i].label) + "\t" +
-              part.records[i].bytes + "\n";
+    for (int64_t i = 0; i < part.size(); ++i)
+      text += (i % 20 == 7 && classes == 3 ? "c" : part.label(i)) + "\t" + part.get(i).bytes + "\n";
     const fs::path path = folder_.path() / (name + ".tsv");
     write_file(path, text);
     return path;
@@ -97,6 +98,43 @@ TEST_F(Run, FineTuningNamesTheNewHead) {
   asked.recipe.model.model = transformer;
   asked.folder = folder_ / "third";
   EXPECT_PRED2(contains, error_of([&] { run(asked); }), "no weight of this model");
+}
+
+// The same bits, whether examples are in memory or on disk.
+TEST_F(Run, MemoryForExamplesDoesNotChangeTheRun) {
+  ::setenv("MEGA_CACHE", (folder_ / "cache").c_str(), 1);
+  RunRequest asked = request(table("all"), "held");
+  run(asked);
+  asked.recipe.data.memory = 0;
+  asked.folder = folder_ / "read";
+  run(asked);
+  ::unsetenv("MEGA_CACHE");
+  EXPECT_TRUE(fs::exists(folder_ / "cache/examples"));
+  expect_same_run(folder_ / "held", folder_ / "read");
+}
+
+// Checksums that another version made in another way say nothing about the data.
+TEST_F(Run, AnOlderChecksumIsPassedOver) {
+  RunRequest asked = request(table("all"), "run");
+  run(asked);
+  const auto replace_checksum = [&](const std::string& by) {
+    for (const auto& entry : fs::recursive_directory_iterator(asked.folder / "checkpoints")) {
+      if (entry.path().filename() != "model.safetensors") continue;
+      std::string bytes = read_file(entry.path());
+      const size_t at = bytes.find("\"h1-");
+      ASSERT_NE(at, std::string::npos);
+      bytes.replace(at + 1, by.size(), by);
+      write_file(entry.path(), bytes);
+    }
+  };
+  asked.resume = true;
+  asked.recipe.train.updates += 1;
+  replace_checksum("h1-0000000000000000");
+  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "the examples are not those the run began with");
+  replace_checksum("0123456789abcdef000");
+  ::testing::internal::CaptureStderr();
+  run(asked);
+  EXPECT_PRED2(contains, ::testing::internal::GetCapturedStderr(), "cannot be compared");
 }
 
 TEST_F(Run, AnEstimateLeavesNothingBehind) {

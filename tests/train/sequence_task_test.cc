@@ -22,7 +22,8 @@ float uniform(uint64_t& bits) {
 // Series of three channels; the target is the mean of x(t) y(t - 2), the third channel is noise.
 data::Part lagged_products(const std::string& name, int64_t count) {
   constexpr size_t kLength = 16, kLag = 2;
-  data::Part part;
+  std::vector<data::Record> records;
+  std::vector<float> targets;
   for (int64_t i = 0; i < count; ++i) {
     uint64_t bits = stream_seed(3, name, static_cast<uint64_t>(i));
     data::Record record;
@@ -36,9 +37,11 @@ data::Part lagged_products(const std::string& name, int64_t count) {
       record.values.insert(record.values.end(), {5.0F + x[t], y[t], uniform(bits)});
       if (t >= kLag) sum += static_cast<double>(x[t] * y[t - kLag]);
     }
-    part.targets.push_back(static_cast<float>(100.0 + 10.0 * sum));
-    part.records.push_back(std::move(record));
+    targets.push_back(static_cast<float>(100.0 + 10.0 * sum));
+    records.push_back(std::move(record));
   }
+  data::Part part(std::move(records));
+  part.targets = std::move(targets);
   return part;
 }
 
@@ -77,7 +80,7 @@ TEST(SequenceTask, ARegressionOfALaggedProductIsLearnt) {
 TEST(SequenceTask, SignatureOfTargetsByHand) {
   const Recipe recipe = letters_recipe();
   data::Dataset dataset;
-  dataset.train.records.resize(2);
+  dataset.train = data::Part(std::vector<data::Record>(2));
   dataset.train.targets = {1, 7, 3, 7};
   dataset.outputs = 2;
   const Signature signature = make_signature(recipe, dataset);
@@ -108,7 +111,10 @@ TEST(SequenceTask, PairsAreLearnt) {
   recipe.train.evaluate = recipe.train.checkpoint = "0";
   data::Dataset dataset = letters_dataset();  // the second text says the class
   for (data::Part* part : {&dataset.train, &dataset.valid})
-    for (data::Record& record : part->records) record.second = "bbbb", std::swap(record.second, record.bytes);
+    change_records(*part, [](data::Record& record) {
+      record.second = "bbbb";
+      std::swap(record.second, record.bytes);
+    });
   HookedTask task(recipe, dataset);
   const ScratchFolder folder;
   const Outcome outcome = train_task(task, recipe, folder.path());
@@ -155,6 +161,58 @@ TEST(SequenceTask, NamesTheExamplesOfABatch) {
   EXPECT_PRED2(contains, names, "train:");
   EXPECT_TRUE(names.ends_with(", ...")) << names;
   EXPECT_EQ(split(names, ',').size(), 9u);
+}
+
+TEST(SequenceTask, SoftTargetsAreTheCrossEntropy) {
+  const Tensor said = torch::tensor({{1.0F, -1.0F, 0.5F}, {0.0F, 2.0F, 0.0F}});
+  data::Targets hard, one_hot, mixed, with_classes;
+  hard.classes = {0, 2};
+  one_hot.soft = {1, 0, 0, 0, 0, 1};
+  data::Targets other;
+  other.classes = {2, 1};
+  mixed.soft = {0.75F, 0, 0.25F, 0, 0.25F, 0.75F};
+  for (const double smoothing : {0.0, 0.1}) {
+    const auto loss = [&](const data::Targets& targets) {
+      return class_loss(said, targets, smoothing).sum.item<double>();
+    };
+    EXPECT_NEAR(loss(one_hot), loss(hard), 1e-6);
+    EXPECT_NEAR(loss(mixed), 0.75 * loss(hard) + 0.25 * loss(other), 1e-6);
+    with_classes = mixed;
+    with_classes.classes = {1, 0};
+    EXPECT_EQ(loss(with_classes), loss(mixed)) << "they take the place of classes";
+  }
+  EXPECT_EQ(class_loss(said, hard, 0.0).correct, 1.0);
+  EXPECT_EQ(class_loss(said, mixed, 0.0).correct, 1.0) << "the most probable class of each";
+}
+
+TEST(SequenceTask, ResumesBitForBitWithAugmentation) {
+  const ScratchFolder folder;
+  Recipe recipe = letters_recipe();
+  train_letters(recipe, folder / "plain");
+  recipe.augment.byte_dropout = 0.2;
+  recipe.augment.crop = true;
+  recipe.input.input = TextInput{TextUnits::bytes, 8};
+  train_letters(recipe, folder / "whole");
+  EXPECT_ANY_THROW(train_letters(recipe, folder / "cut", false, [](HookedTask& task) {
+    task.before_update = [](int64_t update) { require(update < 8, "stop"); };
+  }));
+  EXPECT_EQ(last_checkpoint(folder / "cut").progression.update, 6);
+  train_letters(recipe, folder / "cut", true);
+  expect_same_run(folder / "whole", folder / "cut");
+  EXPECT_FALSE(contents(last_checkpoint(folder / "whole").model) ==
+               contents(last_checkpoint(folder / "plain").model));
+}
+
+TEST(SequenceTask, EvaluationIsNotAugmented) {
+  Recipe recipe = letters_recipe();
+  const data::Dataset dataset = letters_dataset();
+  HookedTask plain(recipe, dataset);
+  recipe.augment.byte_dropout = 0.9;
+  HookedTask augmented(recipe, dataset);
+  EXPECT_EQ(augmented.evaluate().figures[1].value, plain.evaluate().figures[1].value);
+  plain.draw(1);
+  augmented.draw(1);
+  EXPECT_NE(augmented.loss(0).positions, plain.loss(0).positions);
 }
 
 }  // namespace

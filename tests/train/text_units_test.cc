@@ -67,7 +67,7 @@ void expect_agreement(const fs::path& path, const data::Dataset& dataset) {
   for (size_t k = 0; k < evaluation.answers.size(); ++k) {
     const std::vector<float>& expected = evaluation.answers[k].outputs;
     const std::vector<float> ours =
-        infer::answer(*engine, engine->encoder(), dataset.test.records[k], {pool, work});
+        infer::answer(*engine, engine->encoder(), dataset.test.get(static_cast<int64_t>(k)), {pool, work});
     ASSERT_EQ(ours.size(), expected.size());
     for (size_t i = 0; i < ours.size(); ++i) EXPECT_NEAR(ours[i], expected[i], 1e-5);
   }

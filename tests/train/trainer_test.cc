@@ -335,9 +335,10 @@ TEST(Trainer, AnInputThatIsNotFiniteIsNamed) {
   recipe.input.input = SeriesInput{.channels = 1, .max_length = 0, .standardize = Standardize::none};
   data::Dataset dataset = letters_dataset();
   for (data::Part* part : {&dataset.train, &dataset.valid})
-    for (data::Record& record : part->records)
+    change_records(*part, [](data::Record& record) {
       for (const char c : record.bytes) record.values.push_back(c == 'a' ? -1.0F : 1.0F);
-  dataset.train.records[16].values[3] = std::numeric_limits<float>::infinity();
+      if (record.where == "train:17") record.values[3] = std::numeric_limits<float>::infinity();
+    });
   recipe.train.updates = 40;
   HookedTask task(recipe, dataset);
   const std::string error = error_of([&] { train_task(task, recipe, folder.path()); });

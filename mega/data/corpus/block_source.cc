@@ -39,30 +39,29 @@ std::vector<std::vector<int64_t>> BlockSource::plan_streams(int64_t epoch) {
 Batch BlockSource::make(std::span<const int64_t> examples) {
   Batch batch;
   batch.examples.assign(examples.begin(), examples.end());
-  Document read, target;
+  SequenceSet input;
   for (const int64_t example : examples) {
     const Block& block = blocks_[static_cast<size_t>(example)];
     batch.names.push_back(text_.name + ", token " + with_thousands(block.begin));
     batch.positions += block.size();
-    target.lengths.push_back(block.size());
-    target.length = std::max(target.length, block.size());
+    input.lengths.push_back(block.size());
+    input.length = std::max(input.length, block.size());
   }
-  target.tokens.assign(examples.size() * static_cast<size_t>(target.length), kPad);
-  read.lengths = target.lengths;
-  read.length = target.length;
-  read.tokens = target.tokens;
+  input.tokens.assign(examples.size() * static_cast<size_t>(input.length), kPad);
+  SequenceSet target = input;
 
-  int64_t *from = read.tokens.data(), *to = target.tokens.data();
+  int32_t *from = input.tokens.data(), *to = target.tokens.data();
   for (const int64_t example : examples) {
     const Block& block = blocks_[static_cast<size_t>(example)];
     text_.file->copy(block.begin, block.size(), to);
     *from = kEnd;
     if (follows_another(example)) text_.file->copy(block.begin - 1, 1, from);
     std::copy_n(to, block.size() - 1, from + 1);
-    from += target.length;
-    to += target.length;
+    from += input.length;
+    to += input.length;
   }
-  batch.documents = {std::move(read), std::move(target)};
+  batch.inputs.push_back(std::move(input));
+  batch.targets.sequences = std::move(target);
   return batch;
 }
 

@@ -10,9 +10,8 @@
 
 namespace mega::data {
 
-// Batches of two documents: what a model reads, and, one token on, what it is to predict. A block begins
-// after
-// </s>. Examples are the numbers of an epoch's blocks, positions the tokens to predict.
+// Batches of one input, what a model reads, and sequences as targets, which are one token on. A block begins
+// after </s>. Examples are the numbers of an epoch's blocks.
 //
 // Where blocks carry their state on (BlockPlan::carry), each batch has the next segment of every stream, in
 // the order of streams, and a segment begins after the last token of the one before it. Epochs begin the

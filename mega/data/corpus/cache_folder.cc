@@ -24,7 +24,8 @@ fs::path root() {
   if (const fs::path folder = from_environment("MEGA_CACHE"); !folder.empty()) return folder;
   if (const fs::path folder = from_environment("XDG_CACHE_HOME"); !folder.empty()) return folder / "mega";
   const fs::path home = from_environment("HOME");
-  require(!home.empty(), "nowhere to keep tokens: HOME is not set; set MEGA_CACHE to a folder for them");
+  require(!home.empty(),
+          "nowhere to keep temporary files: HOME is not set; set MEGA_CACHE to a folder for them");
   return home / ".cache" / "mega";
 }
 

@@ -183,14 +183,14 @@ auto TokenFile::with_tokens(int64_t begin, int64_t end, const Action& action) co
   return action(std::span(reinterpret_cast<const uint32_t*>(tokens) + begin, count));
 }
 
-void TokenFile::copy(int64_t begin, int64_t count, int64_t* out) const {
+void TokenFile::copy(int64_t begin, int64_t count, int32_t* out) const {
   require(count >= 0 && begin >= 0 && begin <= size_ - count, name_, ": ", count, " tokens from token ",
           begin, " on, of ", size_);
   with_tokens(begin, begin + count, [&](auto tokens) {
     for (const int64_t token : tokens) {
       require(token < vocabulary_, name_, ": damaged: token ", token, " of a vocabulary of ", vocabulary_,
               kRemedy);
-      *out++ = token;
+      *out++ = static_cast<int32_t>(token);
     }
   });
 }

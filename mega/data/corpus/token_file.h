@@ -61,7 +61,7 @@ class TokenFile {
   int bytes_per_token() const { return bytes_per_token_; }
 
   // Tokens begin .. begin + count - 1; one out of the vocabulary is an Error.
-  void copy(int64_t begin, int64_t count, int64_t* out) const;
+  void copy(int64_t begin, int64_t count, int32_t* out) const;
 
   // The first place of `token` in begin .. end - 1, or else `end`.
   int64_t find(int32_t token, int64_t begin, int64_t end) const;

@@ -8,7 +8,7 @@
 #include <csetjmp>
 
 #include "mega/base/error.h"
-#include "mega/data/formats/raster.h"
+#include "mega/data/formats/picture_decoders.h"
 
 // libjpeg ends the program at an error unless the handler jumps away. The functions that call setjmp here
 // have no local objects with destructors: those belong to their caller.
@@ -60,12 +60,12 @@ bool read_header(Reading& reading, std::string_view bytes) {
   return true;
 }
 
-bool read_rows(Reading& reading, Raster& raster) {
+bool read_rows(Reading& reading, Picture& picture) {
   if (setjmp(reading.escape)) return false;
   jpeg_start_decompress(&reading.jpeg);
   while (reading.jpeg.output_scanline < reading.jpeg.output_height) {
-    JSAMPROW row = &raster.samples[reading.jpeg.output_scanline * static_cast<size_t>(raster.width) *
-                                   static_cast<size_t>(raster.channels)];
+    JSAMPROW row = &picture.samples[reading.jpeg.output_scanline * static_cast<size_t>(picture.width) *
+                                    static_cast<size_t>(picture.channels)];
     jpeg_read_scanlines(&reading.jpeg, &row, 1);
   }
   jpeg_finish_decompress(&reading.jpeg);
@@ -74,8 +74,8 @@ bool read_rows(Reading& reading, Raster& raster) {
 
 }  // namespace
 
-Raster decode_jpeg(std::string_view bytes, const std::string& name) {
-  Raster raster;
+Picture decode_jpeg(std::string_view bytes, const std::string& name) {
+  Picture picture;
   Reading reading;
   reading.jpeg.err = jpeg_std_error(&reading.errors);
   reading.jpeg.client_data = &reading;
@@ -86,10 +86,10 @@ Raster decode_jpeg(std::string_view bytes, const std::string& name) {
     require(ok, name, ": a JPEG file that cannot be read: ", reading.error);
   };
   check(read_header(reading, bytes));
-  set_size(raster, reading.jpeg.image_height, reading.jpeg.image_width,
+  set_size(picture, reading.jpeg.image_height, reading.jpeg.image_width,
            reading.jpeg.out_color_space == JCS_GRAYSCALE ? 1 : 3, name);
-  check(read_rows(reading, raster));
-  return raster;
+  check(read_rows(reading, picture));
+  return picture;
 }
 
 }  // namespace mega::data

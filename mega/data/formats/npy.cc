@@ -111,40 +111,40 @@ T value_at(const char* bytes, bool swapped) {
 
 }  // namespace
 
-NpyArray::NpyArray(const std::filesystem::path& path) {
-  InputStream stream(path);
-  const std::string& name = stream.name();
-  const std::string start = read_bytes(stream, 8);
-  require(start.size() == 8 && start.starts_with("\x93NUMPY"), name, ": not a NumPy .npy file");
-  const int version = static_cast<unsigned char>(start[6]);
-  require(version >= 1 && version <= 3, name, ": .npy format ", version,
-          " is not known; versions 1 to 3 are");
-
-  const size_t length_bytes = version == 1 ? 2 : 4;
-  const std::string length_text = read_bytes(stream, length_bytes);
-  require(length_text.size() == length_bytes, name, ": cut off within the header");
-  size_t length = 0;
-  for (size_t i = length_bytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>(length_text[i]);
-  require(length <= kLongestHeader, name, ": a header of ", human_bytes(length),
-          " is not one that NumPy writes");
-  const std::string header = read_bytes(stream, length);
-  require(header.size() == length, name, ": cut off within the header");
-  read_header(header, name);
-
+NpyFile::NpyFile(const std::filesystem::path& path) : stream_(path) {
+  read_header();
+  const std::string& name = stream_.name();
   size_ = std::find(shape_.begin(), shape_.end(), 0) == shape_.end() ? 1 : 0;
   for (const int64_t extent : shape_) {
     require(size_ == 0 || extent <= std::numeric_limits<int64_t>::max() / item_bytes_ / size_, name,
             ": the shape in the header is impossibly large");
     size_ *= extent;
   }
-  const auto expected = static_cast<uint64_t>(size_ * item_bytes_);
-  bytes_ = read_bytes(stream, expected);
-  require(bytes_.size() == expected, name, ": cut off: ", human_bytes(bytes_.size()), " of numbers where ",
-          human_bytes(expected), " are expected");
-  require(read_bytes(stream, 1).empty(), name, ": more bytes than its shape says");
+  if (size_ == 0) require_end();
 }
 
-void NpyArray::read_header(const std::string& header, const std::string& name) {
+void NpyFile::read_header() {
+  const std::string& name = stream_.name();
+  const std::string start = read_bytes(stream_, 8);
+  require(start.size() == 8 && start.starts_with("\x93NUMPY"), name, ": not a NumPy .npy file");
+  const int version = static_cast<unsigned char>(start[6]);
+  require(version >= 1 && version <= 3, name, ": .npy format ", version,
+          " is not known; versions 1 to 3 are");
+
+  const size_t length_bytes = version == 1 ? 2 : 4;
+  const std::string length_text = read_bytes(stream_, length_bytes);
+  require(length_text.size() == length_bytes, name, ": cut off within the header");
+  size_t length = 0;
+  for (size_t i = length_bytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>(length_text[i]);
+  require(length <= kLongestHeader, name, ": a header of ", human_bytes(length),
+          " is not one that NumPy writes");
+  const std::string header = read_bytes(stream_, length);
+  require(header.size() == length, name, ": cut off within the header");
+  parse_header(header);
+}
+
+void NpyFile::parse_header(const std::string& header) {
+  const std::string& name = stream_.name();
   HeaderParser parser(header, name);
   std::string type;
   bool has_order = false, has_shape = false;
@@ -182,7 +182,7 @@ void NpyArray::read_header(const std::string& header, const std::string& name) {
   swapped_ = type[0] == (std::endian::native == std::endian::little ? '>' : '<');
 }
 
-double NpyArray::decoded(const char* bytes) const {
+double NpyFile::decoded(const char* bytes) const {
   switch (type_) {
     case Type::real:
       return item_bytes_ == 4 ? static_cast<double>(value_at<float>(bytes, swapped_))
@@ -201,19 +201,52 @@ double NpyArray::decoded(const char* bytes) const {
   return static_cast<double>(value_at<uint64_t>(bytes, swapped_));
 }
 
-double NpyArray::operator[](int64_t index) const {
-  int64_t at = index;
-  if (fortran_order_) {
-    // The last index is the fastest in C order, the first one in Fortran's.
-    int64_t stride = size_;
-    at = 0;
-    for (size_t i = shape_.size(); i-- > 0;) {
-      stride /= shape_[i];
-      at += index % shape_[i] * stride;
-      index /= shape_[i];
-    }
+int64_t NpyFile::place_of(int64_t index) const {
+  if (!fortran_order_) return index;
+  // The last index is the fastest in C order, the first one in Fortran's.
+  int64_t stride = size_, place = 0;
+  for (size_t i = shape_.size(); i-- > 0;) {
+    stride /= shape_[i];
+    place += index % shape_[i] * stride;
+    index /= shape_[i];
   }
-  return decoded(bytes_.data() + at * item_bytes_);
+  return place;
 }
+
+std::string NpyFile::read_items(int64_t count) {
+  const auto expected = static_cast<uint64_t>(count * item_bytes_);
+  std::string bytes = read_bytes(stream_, expected);
+  require(bytes.size() == expected, stream_.name(),
+          ": cut off: ", human_bytes(static_cast<uint64_t>(next_ * item_bytes_) + bytes.size()),
+          " of numbers where ", human_bytes(static_cast<uint64_t>(size_ * item_bytes_)), " are expected");
+  return bytes;
+}
+
+void NpyFile::require_end() {
+  require(read_bytes(stream_, 1).empty(), stream_.name(), ": more bytes than its shape says");
+}
+
+template <class Value>
+void NpyFile::append(int64_t count, std::vector<Value>& into) {
+  constexpr int64_t kPiece = 1 << 16;
+  require(count >= 0 && count <= size_ - next_, stream_.name(), ": ", count, " numbers asked for where ",
+          size_ - next_, " are left");
+  if (fortran_order_ && next_ == 0 && count > 0) whole_ = read_items(size_);
+  for (int64_t done = 0; done < count;) {
+    const int64_t piece = std::min(kPiece, count - done);
+    const std::string bytes = fortran_order_ ? std::string() : read_items(piece);
+    for (int64_t i = 0; i < piece; ++i) {
+      const char* item =
+          fortran_order_ ? whole_.data() + place_of(next_ + i) * item_bytes_ : bytes.data() + i * item_bytes_;
+      into.push_back(static_cast<Value>(decoded(item)));
+    }
+    done += piece;
+    next_ += piece;
+  }
+  if (count > 0 && next_ == size_) require_end();
+}
+
+void NpyFile::read(int64_t count, std::vector<float>& into) { append(count, into); }
+void NpyFile::read(int64_t count, std::vector<double>& into) { append(count, into); }
 
 }  // namespace mega::data

@@ -6,7 +6,7 @@
 
 #include "mega/base/error.h"
 #include "mega/data/formats/image_file.h"
-#include "mega/data/formats/raster.h"
+#include "mega/data/formats/picture_decoders.h"
 
 // libpng reports errors by jumping to where setjmp was called. The functions that call setjmp here have no
 // local objects with destructors: those belong to their callers.
@@ -78,8 +78,8 @@ bool write_rows(Writing& writing, const GreyImage& image) {
 
 }  // namespace
 
-Raster decode_png(std::string_view bytes, const std::string& name) {
-  Raster raster;
+Picture decode_png(std::string_view bytes, const std::string& name) {
+  Picture picture;
   Reading reading{.bytes = bytes};
   const auto check = [&](bool ok) { require(ok, name, ": a damaged PNG file: ", reading.error); };
   reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, reading.error, on_error, on_warning);
@@ -88,14 +88,14 @@ Raster decode_png(std::string_view bytes, const std::string& name) {
   require(reading.info != nullptr, name, ": libpng cannot be started");
   png_set_read_fn(reading.png, &reading, give_bytes);
   check(read_header(reading));
-  set_size(raster, png_get_image_height(reading.png, reading.info),
+  set_size(picture, png_get_image_height(reading.png, reading.info),
            png_get_image_width(reading.png, reading.info), png_get_channels(reading.png, reading.info), name);
   std::vector<png_bytep> rows;
-  for (int64_t y = 0; y < raster.height; ++y) {
-    rows.push_back(&raster.samples[static_cast<size_t>(y * raster.width * raster.channels)]);
+  for (int64_t y = 0; y < picture.height; ++y) {
+    rows.push_back(&picture.samples[static_cast<size_t>(y * picture.width * picture.channels)]);
   }
   check(read_rows(reading, rows.data()));
-  return raster;
+  return picture;
 }
 
 std::string encode_png(const GreyImage& image) {

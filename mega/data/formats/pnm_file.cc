@@ -2,7 +2,7 @@
 #include <cctype>
 
 #include "mega/base/error.h"
-#include "mega/data/formats/raster.h"
+#include "mega/data/formats/picture_decoders.h"
 
 namespace mega::data {
 namespace {
@@ -51,7 +51,7 @@ class Scanner {
 
 }  // namespace
 
-Raster decode_pnm(std::string_view bytes, const std::string& name) {
+Picture decode_pnm(std::string_view bytes, const std::string& name) {
   const bool text = bytes[1] == '2' || bytes[1] == '3';
   const bool colours = bytes[1] == '3' || bytes[1] == '6';
   Scanner scanner(bytes, name);
@@ -67,14 +67,14 @@ Raster decode_pnm(std::string_view bytes, const std::string& name) {
   const double samples = static_cast<double>(width) * static_cast<double>(height) * (colours ? 3 : 1);
   require(samples * static_cast<double>(sample_bytes) <= static_cast<double>(scanner.left()), name,
           ": the file ends too early for a picture of ", height, " by ", width, " pixels");
-  Raster raster;
-  set_size(raster, height, width, colours ? 3 : 1, name);
-  for (uint8_t& sample : raster.samples) {
+  Picture picture;
+  set_size(picture, height, width, colours ? 3 : 1, name);
+  for (uint8_t& sample : picture.samples) {
     const int64_t value = text ? scanner.number() : scanner.binary(sample_bytes);
     require(value <= most, name, ": a value of ", value, " where the largest is ", most);
     sample = static_cast<uint8_t>((value * 255 + most / 2) / most);
   }
-  return raster;
+  return picture;
 }
 
 }  // namespace mega::data

@@ -97,7 +97,8 @@ std::vector<float> resample(const std::vector<float>& samples, double ratio, con
 
 }  // namespace
 
-std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input, const std::string& name) {
+std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input, const std::string& name,
+                                bool whole) {
   require(!bytes.empty(), name, ": the file is empty");
   check_wav_is_whole(bytes, name);
   MemoryFile memory{bytes};
@@ -115,7 +116,7 @@ std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input,
           " samples per second cannot be resampled to ", input.rate);
   // No more than is needed: the filter of the resampler looks ahead a little.
   constexpr int64_t kLookAhead = 8192;
-  const int64_t most = input.length == 0
+  const int64_t most = whole || input.length == 0
                            ? kMostSamples
                            : static_cast<int64_t>(static_cast<double>(input.length) / ratio) + kLookAhead;
   std::vector<float> samples = read_mono(file.get(), info.channels, std::min(most, kMostSamples), name);
@@ -123,7 +124,9 @@ std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input,
   require(std::all_of(samples.begin(), samples.end(), [](float x) { return std::isfinite(x); }), name,
           ": some samples are not numbers");
   if (ratio != 1) samples = resample(samples, ratio, name);
-  if (input.length > 0) samples.resize(static_cast<size_t>(input.length));
+  const auto length = static_cast<size_t>(input.length);
+  if (length > 0 && (!whole || samples.size() < length)) samples.resize(length);
+  samples.shrink_to_fit();
   return samples;
 }
 

@@ -10,8 +10,9 @@
 namespace mega::data {
 
 // The samples of a file in any format of libsndfile, between -1 and 1, as `input` wants them: channels
-// averaged, resampled, cut or filled with silence. `name` is for messages. A file without samples, with fewer
-// than its header says or with some that are no numbers is an Error.
-std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input, const std::string& name);
+// averaged, resampled, cut or filled with silence. `whole`: a longer clip is not cut. `name` is for messages.
+// A file without samples, with fewer than its header says or with some that are no numbers is an Error.
+std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input, const std::string& name,
+                                bool whole = false);
 
 }  // namespace mega::data

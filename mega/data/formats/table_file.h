@@ -29,7 +29,7 @@
 
 namespace mega::data {
 
-// The endings of table files, before those that say how a file is packed.
+// The endings of table files, before those that say how a file is compressed.
 inline const std::vector<std::string> kTableExtensions = {".csv", ".jsonl", ".tsv"};
 
 // A column that is wanted.

@@ -8,6 +8,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/file.h"
+#include "mega/base/hash.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
 #include "mega/data/generators/output_files.h"
@@ -123,7 +124,7 @@ void write_listops(const std::filesystem::path& folder, const ListOpsOptions& op
   const auto next_new = [&] {
     for (int64_t repeats = 0; repeats < kMostRepeats; ++repeats) {
       ListOpsExample example = generator.next();
-      if (seen.insert(stream_seed(0, example.source)).second) return example;
+      if (seen.insert(hash_text(example.source)).second) return example;
     }
     fail("listops: there seem to be no more than ", with_thousands(static_cast<int64_t>(seen.size())),
          " different expressions with these options; ask for fewer, or allow longer ones");

@@ -25,9 +25,9 @@ GreyImage border(int64_t size, int64_t padding) {
 }
 
 // Brightness that may exceed a marker's, which is 1.
-class Picture {
+class Canvas {
  public:
-  explicit Picture(int64_t size) : size_(size), light_(static_cast<size_t>(size * size)) {}
+  explicit Canvas(int64_t size) : size_(size), light_(static_cast<size_t>(size * size)) {}
 
   void draw(const Snake& snake, double contrast) {
     for (const Stroke& stroke : snake.strokes) {
@@ -95,7 +95,7 @@ PathfinderExample PathfinderGenerator::example(int64_t index) {
   require(pair.has_value(), "pathfinder: no room for two contours of ", options_.contour_length,
           " dashes in a picture of ", options_.size, " pixels; make the picture larger or contours shorter");
 
-  Picture picture(options_.size);
+  Canvas picture(options_.size);
   for (const Snake& snake : *pair) picture.draw(snake, options_.contour_contrast);
   for (int64_t i = 0; i < options_.distractors; ++i) {
     std::optional<Snake> snake;

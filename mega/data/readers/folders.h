@@ -16,7 +16,7 @@ namespace mega::data {
 // ASCII letters in lower case, in which names are compared.
 std::string lower_case(std::string_view text);
 
-// ".csv" of "Reviews.CSV.gz": in lower case, however the file is packed.
+// ".csv" of "Reviews.CSV.gz": in lower case, however the file is compressed.
 std::string extension_of(const std::filesystem::path& path);
 
 // The files below the folder in the order of the bytes of their path. `extensions` are lower case with their

@@ -45,16 +45,16 @@ void apply_lists(const fs::path& root, std::vector<LabelledFile>& files) {
 
 }  // namespace
 
-Record read_sound(const fs::path& path, const AudioInput& input) {
+Record read_sound(const fs::path& path, const AudioInput& input, bool whole) {
   constexpr size_t kLargestFile = size_t{1} << 31;
   Record record;
   record.where = path == "-" ? "standard input" : path.string();
-  record.values = decode_sound(read_stream(path, kLargestFile), input, record.where);
+  record.values = decode_sound(read_stream(path, kLargestFile), input, record.where, whole);
   return record;
 }
 
-Records read_audio(const fs::path& path, const DataOptions& options, const AudioInput& input,
-                   Problems& problems) {
+void read_audio(const fs::path& path, const DataOptions& options, const AudioInput& input, bool whole,
+                RecordSink& sink, Problems& problems) {
   std::vector<LabelledFile> files = labelled_files(
       path,
       {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".aifc", ".au", ".snd", ".caf"},
@@ -62,8 +62,9 @@ Records read_audio(const fs::path& path, const DataOptions& options, const Audio
   if (options.classes.empty()) std::erase_if(files, is_beside_the_classes);
   require(!files.empty(), path.string(), ": no sound file (wav, flac, ogg, ...) in a folder of a class");
   if (options.test_pattern.empty()) apply_lists(path, files);
-  return read_files(
-      files, [&](const fs::path& file) { return read_sound(file, input); }, problems);
+  read_files(
+      files, path, [input, whole](const fs::path& file) { return read_sound(file, input, whole); }, sink,
+      problems);
 }
 
 }  // namespace mega::data

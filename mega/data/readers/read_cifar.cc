@@ -4,8 +4,6 @@
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
 #include "mega/base/strings.h"
-#include "mega/data/formats/image_file.h"
-#include "mega/data/formats/resample.h"
 #include "mega/data/readers/folders.h"
 #include "mega/data/readers/readers.h"
 
@@ -46,17 +44,16 @@ std::vector<std::string> class_names(const fs::path& folder) {
   return names;
 }
 
-GreyImage grey(const CifarRecord& record) {
-  GreyImage image(kSide, kSide);
-  const auto sample = [&](size_t plane, size_t pixel) {
-    return static_cast<uint8_t>(record[1 + plane * kPixels + pixel]);
-  };
-  for (size_t i = 0; i < kPixels; ++i) image.pixels[i] = luma(sample(0, i), sample(1, i), sample(2, i));
-  return image;
+Picture picture_of(const CifarRecord& record, const std::string& where) {
+  Picture picture;
+  set_size(picture, kSide, kSide, 3, where);
+  for (size_t i = 0; i < kPixels; ++i)
+    for (size_t plane = 0; plane < 3; ++plane)
+      picture.samples[3 * i + plane] = static_cast<uint8_t>(record[1 + plane * kPixels + i]);
+  return picture;
 }
 
-void read_file(const fs::path& path, const fs::path& relative, const ImageInput& input, Records& records,
-               Problems& problems) {
+void read_file(const fs::path& path, const fs::path& relative, RecordSink& sink, Problems& problems) {
   const std::vector<std::string> names = class_names(path.parent_path());
   const Split split = cifar_split(relative);
   InputStream stream(path);
@@ -76,30 +73,23 @@ void read_file(const fs::path& path, const fs::path& relative, const ImageInput&
                               "; expected 0 to 9, as in CIFAR-10's binary version");
       continue;
     }
-    const GreyImage image = resampled(grey(bytes), input.height, input.width, Filter::bilinear);
-    Record& record = records.emplace_back();
-    record.bytes.assign(image.pixels.begin(), image.pixels.end());
+    Record record;
+    record.picture = picture_of(bytes, where);
     record.label = names[label];
     record.split = split;
     record.where = where;
+    sink.add(std::move(record));
   }
 }
 
 }  // namespace
 
-Records read_cifar(const fs::path& path, const DataOptions&, const ImageInput& input, Problems& problems) {
-  Records records;
+void read_cifar(const fs::path& path, const DataOptions&, RecordSink& sink, Problems& problems) {
   std::error_code none;
-  if (!fs::is_directory(path, none)) {
-    read_file(path, path.filename(), input, records, problems);
-    return records;
-  }
+  if (!fs::is_directory(path, none)) return read_file(path, path.filename(), sink, problems);
   const std::vector<fs::path> files = list_files(path, {".bin"});
   require(!files.empty(), path.string(), ": no .bin file; expected data_batch_1.bin and its like");
-  for (const fs::path& file : files) {
-    read_file(file, file.lexically_relative(path), input, records, problems);
-  }
-  return records;
+  for (const fs::path& file : files) read_file(file, file.lexically_relative(path), sink, problems);
 }
 
 }  // namespace mega::data

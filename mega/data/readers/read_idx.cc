@@ -6,7 +6,6 @@
 
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
-#include "mega/data/formats/resample.h"
 #include "mega/data/readers/folders.h"
 #include "mega/data/readers/readers.h"
 
@@ -61,7 +60,7 @@ std::string labels_name(std::string images) {
 
 std::string plain_name(const fs::path& path) { return without_packing(path).filename().string(); }
 
-// The file with the labels, packed in whatever way, beside the one with the images.
+// The file with the labels, compressed in whatever way, beside the one with the images.
 fs::path labels_beside(const fs::path& images) {
   const std::string wanted = labels_name(plain_name(images));
   const fs::path folder = images.parent_path().empty() ? fs::path(".") : images.parent_path();
@@ -71,8 +70,7 @@ fs::path labels_beside(const fs::path& images) {
   fail(images.string(), ": no file ", wanted, " with the labels beside it");
 }
 
-void read_pair(const fs::path& path, const fs::path& relative, const ImageInput& input, Records& records,
-               Problems& problems) {
+void read_pair(const fs::path& path, const fs::path& relative, RecordSink& sink, Problems& problems) {
   constexpr int64_t kMostPixels = int64_t{1} << 26;
   IdxFile images(path, 3);
   IdxFile labels(labels_beside(path), 1);
@@ -83,22 +81,22 @@ void read_pair(const fs::path& path, const fs::path& relative, const ImageInput&
           " by ", width, " pixels");
 
   const Split split = split_of(relative);
-  GreyImage image(height, width);
   for (int64_t i = 0; i < count; ++i) {
     const std::string where = relative.generic_string() + ":" + std::to_string(i + 1);
+    Record record;
+    set_size(record.picture, height, width, 1, images.name());
+    std::vector<uint8_t>& pixels = record.picture.samples;
     char label;
-    const bool whole = images.read({reinterpret_cast<char*>(image.pixels.data()), image.pixels.size()});
+    const bool whole = images.read({reinterpret_cast<char*>(pixels.data()), pixels.size()});
     if (!whole || !labels.read({&label, 1})) {
       problems.add(where, (whole ? labels : images).name() + " ends before record " + std::to_string(i + 1) +
                               " of " + std::to_string(count));
       return;
     }
-    const GreyImage scaled = resampled(image, input.height, input.width, Filter::bilinear);
-    Record& record = records.emplace_back();
-    record.bytes.assign(scaled.pixels.begin(), scaled.pixels.end());
     record.label = std::to_string(static_cast<unsigned char>(label));
     record.split = split;
     record.where = where;
+    sink.add(std::move(record));
   }
   for (IdxFile* file : {&images, &labels}) {
     require(file->at_end(), file->name(), ": the file goes on after the ", count, " records of its header");
@@ -107,21 +105,17 @@ void read_pair(const fs::path& path, const fs::path& relative, const ImageInput&
 
 }  // namespace
 
-Records read_idx(const fs::path& path, const DataOptions&, const ImageInput& input, Problems& problems) {
-  Records records;
+void read_idx(const fs::path& path, const DataOptions&, RecordSink& sink, Problems& problems) {
   std::error_code none;
-  if (!fs::is_directory(path, none)) {
-    read_pair(path, path.filename(), input, records, problems);
-    return records;
-  }
+  if (!fs::is_directory(path, none)) return read_pair(path, path.filename(), sink, problems);
+  const int64_t before = sink.size();
   for (const fs::path& file : list_files(path, {})) {
     const std::string name = plain_name(file);
     if (name.find("images") == std::string::npos || name.find("idx3") == std::string::npos) continue;
-    read_pair(file, file.lexically_relative(path), input, records, problems);
+    read_pair(file, file.lexically_relative(path), sink, problems);
   }
-  require(!records.empty() || problems.count() > 0, path.string(),
+  require(sink.size() > before || problems.count() > 0, path.string(),
           ": no pictures; expected train-images-idx3-ubyte and its like");
-  return records;
 }
 
 }  // namespace mega::data

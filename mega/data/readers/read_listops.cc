@@ -20,7 +20,7 @@ bool is_label(std::string_view text) { return text.size() == 1 && text[0] >= '0'
 
 // "Source<TAB>Target" as Long Range Arena writes it, or "label<TAB>expression" as the first release of
 // ListOps. Where both columns could be the label, the expression is that digit and both orders say the same.
-void read_line(std::string_view line, const std::string& where, Split split, Records& records,
+void read_line(std::string_view line, const std::string& where, Split split, RecordSink& sink,
                Problems& problems) {
   const size_t tab = line.find('\t');
   if (tab == std::string_view::npos) {
@@ -38,14 +38,15 @@ void read_line(std::string_view line, const std::string& where, Split split, Rec
     problems.add(where, *error);
     return;
   }
-  Record& record = records.emplace_back();
+  Record record;
   record.bytes = listops_tokens(expression);
   record.label = label;
   record.split = split;
   record.where = where;
+  sink.add(std::move(record));
 }
 
-void read_file(const fs::path& path, const fs::path& relative, const DataOptions& options, Records& records,
+void read_file(const fs::path& path, const fs::path& relative, const DataOptions& options, RecordSink& sink,
                Problems& problems) {
   const Split split = split_of(relative);
   LineReader lines(path, kLongestLine);
@@ -56,26 +57,19 @@ void read_file(const fs::path& path, const fs::path& relative, const DataOptions
     if (first && options.header == Header::automatic && line.starts_with("Source\t")) continue;
     const std::string_view text = trim(line);
     if (text.empty()) continue;
-    read_line(text, relative.generic_string() + ":" + std::to_string(lines.number()), split, records,
-              problems);
+    read_line(text, relative.generic_string() + ":" + std::to_string(lines.number()), split, sink, problems);
   }
 }
 
 }  // namespace
 
-Records read_listops(const fs::path& path, const DataOptions& options, Problems& problems) {
-  Records records;
+void read_listops(const fs::path& path, const DataOptions& options, RecordSink& sink, Problems& problems) {
   std::error_code none;
-  if (!fs::is_directory(path, none)) {
-    read_file(path, path == "-" ? "standard input" : path.filename(), options, records, problems);
-    return records;
-  }
+  if (!fs::is_directory(path, none))
+    return read_file(path, path == "-" ? "standard input" : path.filename(), options, sink, problems);
   const std::vector<fs::path> files = list_files(path, {".tsv"});
   require(!files.empty(), path.string(), ": no .tsv file; expected basic_train.tsv and its like");
-  for (const fs::path& file : files) {
-    read_file(file, file.lexically_relative(path), options, records, problems);
-  }
-  return records;
+  for (const fs::path& file : files) read_file(file, file.lexically_relative(path), options, sink, problems);
 }
 
 }  // namespace mega::data

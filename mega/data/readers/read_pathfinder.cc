@@ -38,7 +38,7 @@ std::vector<fs::path> metadata_files(const fs::path& root) {
 
 // "imgs/0 sample_3.png 3 1 ..." in the metadata of `data`: the picture sample_3.png, whose label is 1.
 void read_line(const std::string& line, const fs::path& data, const fs::path& root, const std::string& where,
-               const ImageInput& input, Records& records, Problems& problems) {
+               const std::shared_ptr<const ExampleFiles>& pictures, RecordSink& sink, Problems& problems) {
   const std::vector<std::string> fields = split(line, ' ');
   if (fields.size() < 4) {
     problems.add(where, "expected \"imgs/<batch> sample_<i>.png <i> <label> ...\", got " + in_quotes(line));
@@ -56,11 +56,11 @@ void read_line(const std::string& line, const fs::path& data, const fs::path& ro
     return;
   }
   try {
-    Record record = read_image(picture, input);
+    Record record = pictures->read(picture);
     record.label = label;
     record.split = split_of(relative);
     record.where = relative.generic_string();
-    records.push_back(std::move(record));
+    sink.add(std::move(record), pictures);
   } catch (const Error& error) {
     problems.add(where, error.what());
   }
@@ -68,14 +68,13 @@ void read_line(const std::string& line, const fs::path& data, const fs::path& ro
 
 }  // namespace
 
-Records read_pathfinder(const fs::path& path, const DataOptions&, const ImageInput& input,
-                        Problems& problems) {
+void read_pathfinder(const fs::path& path, const DataOptions&, RecordSink& sink, Problems& problems) {
   const std::vector<fs::path> files = metadata_files(path);
   require(!files.empty(), path.string(),
           ": no metadata/*.npy in this folder or below; expected what is "
           "published as, for example, curv_contour_length_14");
   const fs::path root = path.lexically_normal();
-  Records records;
+  const auto pictures = std::make_shared<const ExampleFiles>(ExampleFiles{root, read_image});
   for (const fs::path& file : files) {
     const fs::path data = file.parent_path().parent_path();
     const std::string name = file.lexically_relative(path).generic_string();
@@ -87,10 +86,9 @@ Records read_pathfinder(const fs::path& path, const DataOptions&, const ImageInp
       require(!line.starts_with("\x93NUMPY"), where,
               ": a NumPy array; expected lines of text as published by "
               "Long Range Arena");
-      if (!trim(line).empty()) read_line(line, data, root, where, input, records, problems);
+      if (!trim(line).empty()) read_line(line, data, root, where, pictures, sink, problems);
     }
   }
-  return records;
 }
 
 }  // namespace mega::data

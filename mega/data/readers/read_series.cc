@@ -15,6 +15,7 @@
 #include "mega/data/formats/npy.h"
 #include "mega/data/formats/table_file.h"
 #include "mega/data/readers/folders.h"
+#include "mega/data/readers/read_files.h"
 #include "mega/data/readers/readers.h"
 
 namespace mega::data {
@@ -114,7 +115,7 @@ Series series_of_text(const fs::path& path) {
 
 Series series_of_npy(const fs::path& path) {
   Series series;
-  const NpyArray array(path);
+  NpyFile array(path);
   const auto& shape = array.shape();
   if (shape.empty() || shape.size() > 2) {
     series.trouble = "an array of " + std::to_string(shape.size()) +
@@ -122,8 +123,7 @@ Series series_of_npy(const fs::path& path) {
     return series;
   }
   series.channels = shape.size() == 2 ? shape[1] : 1;
-  series.values.reserve(static_cast<size_t>(array.size()));
-  for (int64_t i = 0; i < array.size(); ++i) series.values.push_back(static_cast<float>(array[i]));
+  array.read(array.size(), series.values);
   return series;
 }
 
@@ -201,7 +201,7 @@ std::string parse_table_line(std::span<const std::string_view> cells, Record& re
 }
 
 void read_table(const fs::path& path, const std::string& shown, Split split, const DataOptions& options,
-                const SeriesInput& input, Problems& problems, Records& records) {
+                const SeriesInput& input, RecordSink& sink, Problems& problems) {
   LineReader lines(path);
   std::vector<std::string_view> cells;
   bool json = extension_of(path) == ".jsonl";
@@ -231,39 +231,57 @@ void read_table(const fs::path& path, const std::string& shown, Split split, con
     if (!trouble.empty()) {
       problems.add(record.where, trouble);
     } else if (wanted_class(options, record.label)) {
-      records.push_back(std::move(record));
+      sink.add(std::move(record));
     }
   }
   if (empty) problems.add(shown, "no series in this table");
 }
 
-void read_class_folders(const fs::path& folder, const DataOptions& options, const SeriesInput& input,
-                        Problems& problems, Records& records) {
-  for (LabelledFile& file : labelled_files(folder, {".csv", ".tsv", ".npy"}, options, problems)) {
+// With what makes it unfit for the input as its trouble.
+Series checked_series(const fs::path& path, const SeriesInput& input) {
+  Series series = series_of_file(path);
+  if (series.trouble.empty() && series.channels != 0 && series.channels != input.channels)
+    series.trouble = wrong_channels(series.channels, input);
+  if (series.trouble.empty()) series.trouble = trouble_with(series.values, input.channels);
+  return series;
+}
+
+// An Error says what is wrong without the file's name: who counts problems adds it.
+Record read_series_file(const fs::path& path, const SeriesInput& input) {
+  Series series = checked_series(path, input);
+  require(series.trouble.empty(), series.trouble);
+  Record record;
+  record.values = std::move(series.values);
+  record.values.shrink_to_fit();
+  return record;
+}
+
+// The first good file says how the data is: if it has other channels than the input, that is not its own
+// fault.
+void require_channels(const std::vector<LabelledFile>& files, const SeriesInput& input,
+                      const Problems& problems) {
+  for (const LabelledFile& file : files) {
     Series series;
     try {
       series = series_of_file(file.absolute);
     } catch (const Error& error) {
       series.trouble = error.what();
     }
-    if (series.trouble.empty() && series.channels != 0 && series.channels != input.channels) {
-      series.trouble = wrong_channels(series.channels, input);
-      // The first says how the data is; a later one that differs is itself at fault.
-      require(!records.empty(), file.relative, ": ", series.trouble,
-              "; set input.channels to what the data has");
+    if (series.trouble.empty()) {
+      require(series.channels == 0 || series.channels == input.channels, file.relative, ": ",
+              wrong_channels(series.channels, input), "; set input.channels to what the data has");
+      if (trouble_with(series.values, input.channels).empty()) return;
     }
-    if (series.trouble.empty()) series.trouble = trouble_with(series.values, input.channels);
-    if (!series.trouble.empty()) {
-      problems.add(file.relative, series.trouble);
-      continue;
-    }
-    Record record;
-    record.values = std::move(series.values);
-    record.label = std::move(file.label);
-    record.split = file.split;
-    record.where = std::move(file.relative);
-    records.push_back(std::move(record));
+    if (!problems.skips()) return;  // an Error when its turn comes
   }
+}
+
+void read_class_folders(const fs::path& folder, const DataOptions& options, const SeriesInput& input,
+                        RecordSink& sink, Problems& problems) {
+  const std::vector<LabelledFile> files = labelled_files(folder, {".csv", ".tsv", ".npy"}, options, problems);
+  require_channels(files, input, problems);
+  read_files(
+      files, folder, [input](const fs::path& path) { return read_series_file(path, input); }, sink, problems);
 }
 
 // Whether a file holds many series: it is in no folder that could be a class.
@@ -290,9 +308,9 @@ fs::path labels_of(const fs::path& series) {
 }
 
 void read_arrays(const fs::path& path, const std::string& shown, Split split, const DataOptions& options,
-                 const SeriesInput& input, Problems& problems, Records& records) {
+                 const SeriesInput& input, RecordSink& sink, Problems& problems) {
   const fs::path labels_path = labels_of(path);
-  const NpyArray series(path), labels(labels_path);
+  NpyFile series(path), labels(labels_path);
   const auto& shape = series.shape();
   require(shape.size() == 2 || shape.size() == 3, shown, ": an array of ", shape.size(),
           " dimensions where (series, length) or (series, length, channels) is expected");
@@ -309,41 +327,39 @@ void read_arrays(const fs::path& path, const std::string& shown, Split split, co
   }
 
   const int64_t values = series.size() / count, outputs = labels.size() / count;
+  std::vector<double> row_labels;
   for (int64_t row = 0; row < count; ++row) {
     Record record;
     record.split = split;
     record.where = shown + ":" + std::to_string(row + 1);
-    record.values.reserve(static_cast<size_t>(values));
-    for (int64_t i = 0; i < values; ++i) {
-      record.values.push_back(static_cast<float>(series[row * values + i]));
-    }
+    series.read(values, record.values);
+    row_labels.clear();
+    labels.read(outputs, row_labels);
     std::string trouble = trouble_with(record.values, channels);
-    for (int64_t i = 0; i < outputs; ++i) {
-      const double label = labels[row * outputs + i];
+    for (const double label : row_labels) {
       if (trouble.empty() && !std::isfinite(label)) trouble = "the label is not a finite number";
-      record.label += (i > 0 ? " " : "") + printed(label);
+      record.label += (record.label.empty() ? "" : " ") + printed(label);
     }
     if (trouble.empty() && outputs == 0) trouble = "the label is empty";
     if (!trouble.empty()) {
       problems.add(record.where, trouble);
     } else if (wanted_class(options, record.label)) {
-      records.push_back(std::move(record));
+      sink.add(std::move(record));
     }
   }
 }
 
 }  // namespace
 
-Records read_series(const fs::path& path, const DataOptions& options, const SeriesInput& input,
-                    Problems& problems) {
-  Records records;
+void read_series(const fs::path& path, const DataOptions& options, const SeriesInput& input, RecordSink& sink,
+                 Problems& problems) {
   std::error_code none;
   if (!fs::is_directory(path, none)) {
     const std::string shown = path == "-" ? "standard input" : path.filename().string();
     const auto read = extension_of(path) == ".npy" ? read_arrays : read_table;
-    read(path, shown, Split::unknown, options, input, problems, records);
-    return records;
+    return read(path, shown, Split::unknown, options, input, sink, problems);
   }
+  const int64_t before = sink.size();
 
   const SplitRule split(options);
   bool found = false;
@@ -352,27 +368,22 @@ Records read_series(const fs::path& path, const DataOptions& options, const Seri
       const fs::path relative = file.lexically_relative(path);
       if (!wanted(relative)) continue;
       found = true;
-      read(file, relative.generic_string(), split(relative), options, input, problems, records);
+      read(file, relative.generic_string(), split(relative), options, input, sink, problems);
     }
   };
   read_all({".npy"}, is_array_of_series, read_arrays);
   if (!found && options.label_pattern.empty()) read_all(kTableExtensions, outside_classes, read_table);
   if (!found) {
-    read_class_folders(path, options, input, problems, records);
-    require(!records.empty() || problems.count() > 0, path.string(),
+    read_class_folders(path, options, input, sink, problems);
+    require(sink.size() > before || problems.count() > 0, path.string(),
             ": no series here; expected X.npy and y.npy, csv, tsv or jsonl files, or a folder of csv or npy "
             "files for each class");
   }
-  return records;
 }
 
 Record read_one_series(const fs::path& path, const SeriesInput& input) {
   const std::string shown = path == "-" ? "standard input" : path.string();
-  Series series = series_of_file(path);
-  if (series.trouble.empty() && series.channels != 0 && series.channels != input.channels) {
-    series.trouble = wrong_channels(series.channels, input);
-  }
-  if (series.trouble.empty()) series.trouble = trouble_with(series.values, input.channels);
+  Series series = checked_series(path, input);
   require(series.trouble.empty(), shown, ": ", series.trouble);
   Record record;
   record.values = std::move(series.values);

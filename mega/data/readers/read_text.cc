@@ -7,6 +7,7 @@
 #include "mega/base/strings.h"
 #include "mega/data/formats/table_file.h"
 #include "mega/data/readers/folders.h"
+#include "mega/data/readers/read_files.h"
 #include "mega/data/readers/readers.h"
 
 namespace mega::data {
@@ -85,7 +86,7 @@ struct Layout {
 };
 
 void read_table(const fs::path& path, const std::string& shown, Split split, const Layout& layout,
-                const DataOptions& options, Problems& problems, Records& records) {
+                const DataOptions& options, RecordSink& sink, Problems& problems) {
   TableFile table(path, shown, layout.columns, options.header, layout.guess);
   bool empty = true;
   for (Cells cells; table.next(cells, problems); empty = false) {
@@ -96,78 +97,58 @@ void read_table(const fs::path& path, const std::string& shown, Split split, con
     if (cells.size() == 3) record.second = std::move(cells[1]);
     record.split = split;
     record.where = table.where();
-    records.push_back(std::move(record));
+    sink.add(std::move(record));
   }
   if (empty) problems.add(shown, "no examples in this table");
 }
 
 void read_tables(const fs::path& folder, const std::vector<fs::path>& tables, const Layout& layout,
-                 const DataOptions& options, Problems& problems, Records& records) {
+                 const DataOptions& options, RecordSink& sink, Problems& problems) {
   const SplitRule split(options);
   for (const fs::path& table : tables) {
     const fs::path relative = table.lexically_relative(folder);
-    read_table(table, relative.generic_string(), split(relative), layout, options, problems, records);
+    read_table(table, relative.generic_string(), split(relative), layout, options, sink, problems);
   }
 }
 
-void read_class_folders(const fs::path& folder, const DataOptions& options, Problems& problems,
-                        Records& records) {
-  for (LabelledFile& file : labelled_files(folder, {".txt", ""}, options, problems)) {
-    Record record;
-    try {
-      record.bytes = read_stream(file.absolute, kLongestText);
-    } catch (const Error& error) {
-      problems.add(file.relative, error.what());
-      continue;
-    }
-    if (record.bytes.empty()) {
-      problems.add(file.relative, "the text is empty");
-      continue;
-    }
-    record.label = std::move(file.label);
-    record.split = file.split;
-    record.where = std::move(file.relative);
-    records.push_back(std::move(record));
-  }
+Record read_text_file(const fs::path& path) {
+  Record record;
+  record.bytes = read_stream(path, kLongestText);
+  require(!record.bytes.empty(), "the text is empty");
+  record.bytes.shrink_to_fit();
+  return record;
 }
 
-Records read_file_of_rows(const fs::path& path, const Layout& layout, const DataOptions& options,
-                          Problems& problems) {
-  Records records;
+void read_file_of_rows(const fs::path& path, const Layout& layout, const DataOptions& options,
+                       RecordSink& sink, Problems& problems) {
   const std::string shown = path == "-" ? "standard input" : path.filename().string();
-  read_table(path, shown, Split::unknown, layout, options, problems, records);
-  return records;
+  read_table(path, shown, Split::unknown, layout, options, sink, problems);
 }
 
 }  // namespace
 
-Records read_text(const fs::path& path, const DataOptions& options, Problems& problems) {
+void read_text(const fs::path& path, const DataOptions& options, RecordSink& sink, Problems& problems) {
   const Layout layout{{text_column(options), label_column(options)}, guess_text_and_label};
   std::error_code none;
-  if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, problems);
+  if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, sink, problems);
 
-  Records records;
-  if (const auto tables = list_files(path, kTableExtensions); !tables.empty()) {
-    read_tables(path, tables, layout, options, problems, records);
-  } else {
-    read_class_folders(path, options, problems, records);
-    require(!records.empty() || problems.count() > 0, path.string(),
-            ": no examples here; expected csv, tsv or jsonl files, or a folder of .txt files for each class");
-  }
-  return records;
+  if (const auto tables = list_files(path, kTableExtensions); !tables.empty())
+    return read_tables(path, tables, layout, options, sink, problems);
+  const int64_t before = sink.size();
+  read_files(labelled_files(path, {".txt", ""}, options, problems), path, read_text_file, sink, problems);
+  require(sink.size() > before || problems.count() > 0, path.string(),
+          ": no examples here; expected csv, tsv or jsonl files, or a folder of .txt files for each class");
 }
 
-Records read_pairs(const fs::path& path, const DataOptions& options, Problems& problems) {
+void read_pairs(const fs::path& path, const DataOptions& options, RecordSink& sink, Problems& problems) {
   const Layout layout{{first_column(options), second_column(options), label_column(options)},
                       guess_pair_and_label};
   std::error_code none;
-  if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, problems);
+  if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, sink, problems);
 
   const auto tables = list_files(path, kTableExtensions);
   require(!tables.empty(), path.string(), ": no csv, tsv or jsonl files here");
-  Records records;
-  read_tables(path, tables, layout, options, problems, records);
-  return records;
+  read_tables(path, tables, layout, options, sink, problems);
 }
 
 }  // namespace mega::data

@@ -122,15 +122,12 @@ TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& af
   TextReader first(before), second(after);
   TextScore score_before, score_after;
   AgreementMean agreement;
-  std::vector<int64_t> next;
   std::vector<int32_t> tokens = {kEnd};  // the one before a piece, then the piece
   for (int64_t begin = 0; begin < length; begin += piece) {
     const int64_t count = std::min(piece, length - begin);
     const auto size = static_cast<size_t>(count);
-    next.resize(size);
-    text.file->copy(text.begin + begin, count, next.data());
-    tokens.resize(1);
-    for (const int64_t token : next) tokens.push_back(static_cast<int32_t>(token));
+    tokens.resize(1 + size);
+    text.file->copy(text.begin + begin, count, tokens.data() + 1);
     before.check_tokens(tokens);
     const auto read = std::span(tokens).first(size);
     const kernels::Rows logits_before = first.read(read, pool), logits_after = second.read(read, pool);
@@ -172,7 +169,7 @@ ExampleQuality compare_on_examples(const Classifier& before, const Classifier& a
   AgreementMean agreement;
   for (int64_t i = 0; i < quality.examples; ++i) {
     const auto example = static_cast<size_t>(i);
-    const data::Record& record = part.records[example];
+    const data::Record record = part.get(i);
     const std::vector<float> a = outputs_of(before, encoder, record, run),
                              b = outputs_of(after, encoder, record, run);
     quality.before += loss(a, example);

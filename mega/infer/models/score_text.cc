@@ -14,16 +14,14 @@ ScoreResult score_text(Session& session, const data::TokenView& text, const Scor
           session.position());
   constexpr int64_t kPiece = 2048;  // tokens between two reports
   TextScore score;
-  std::vector<int64_t> piece;
   std::vector<float> log_probabilities;
   std::vector<int32_t> tokens = {kEnd};  // the one before a piece, then the piece
   for (int64_t begin = 0; begin < text.size(); begin += kPiece) {
-    piece.resize(static_cast<size_t>(std::min(kPiece, text.size() - begin)));
-    text.file->copy(text.begin + begin, std::ssize(piece), piece.data());
-    tokens.resize(1);
-    for (const int64_t token : piece) tokens.push_back(static_cast<int32_t>(token));
-    log_probabilities.resize(piece.size());
-    session.score(std::span(tokens).first(piece.size()), std::span(tokens).subspan(1), log_probabilities);
+    const auto size = static_cast<size_t>(std::min(kPiece, text.size() - begin));
+    tokens.resize(1 + size);
+    text.file->copy(text.begin + begin, std::ssize(tokens) - 1, tokens.data() + 1);
+    log_probabilities.resize(size);
+    session.score(std::span(tokens).first(size), std::span(tokens).subspan(1), log_probabilities);
     score.add(log_probabilities, {});
     scored(begin, log_probabilities);
     tokens.front() = tokens.back();

@@ -16,6 +16,7 @@ using testing::contains;
 using testing::error_of;
 using testing::ScratchFolder;
 using Numbers = std::vector<int64_t>;
+using Tokens = std::vector<int32_t>;
 
 // Tokens that tell where they stand: 10, 11, ...; every `line` of them is </s>.
 std::vector<int32_t> counting(int32_t count, int32_t line = 0) {
@@ -34,7 +35,7 @@ BlockPlan exact_plan(bool carry = false) {
   return plan;
 }
 
-Numbers row(const Document& document, size_t example) {
+Numbers row(const SequenceSet& document, size_t example) {
   const auto begin = document.tokens.begin() + static_cast<int64_t>(example) * document.length;
   return {begin, begin + document.lengths[example]};
 }
@@ -46,17 +47,17 @@ TEST(BlockSource, ReadsOneTokenBehindWhatItPredicts) {
   const auto plan = source.plan(0);
   ASSERT_EQ(plan.size(), 1U);
   const Batch batch = source.make(Numbers{0, 1});
-  ASSERT_EQ(batch.documents.size(), 2U);
-  EXPECT_EQ(batch.documents[0].tokens, (Numbers{kEnd, 10, 11, 12, kEnd, kPad, kPad, kPad}));
-  EXPECT_EQ(batch.documents[1].tokens, (Numbers{10, 11, 12, 13, 14, kPad, kPad, kPad}));
-  for (const Document& document : batch.documents) {
+  ASSERT_EQ(batch.inputs.size(), 1U);
+  EXPECT_EQ(batch.inputs[0].tokens, (Tokens{kEnd, 10, 11, 12, kEnd, kPad, kPad, kPad}));
+  EXPECT_EQ(batch.targets.sequences.tokens, (Tokens{10, 11, 12, 13, 14, kPad, kPad, kPad}));
+  for (const SequenceSet& document : {batch.inputs[0], batch.targets.sequences}) {
     EXPECT_EQ(document.length, 4);
     EXPECT_EQ(document.lengths, (Numbers{4, 1}));
   }
   EXPECT_EQ(batch.positions, 5);
   EXPECT_EQ(batch.examples, (Numbers{0, 1}));
   EXPECT_EQ(batch.names, (std::vector<std::string>{"text, token 0", "text, token 4"}));
-  EXPECT_TRUE(batch.labels.empty());
+  EXPECT_TRUE(batch.targets.classes.empty());
 }
 
 TEST(BlockSource, EachTokenIsPredictedOnceAnEpoch) {
@@ -75,10 +76,10 @@ TEST(BlockSource, EachTokenIsPredictedOnceAnEpoch) {
             const Batch batch = source.make(examples);
             positions += batch.positions;
             if (unit == BatchUnit::tokens) {
-              EXPECT_LE(std::ssize(batch.documents[1].tokens), 52);
+              EXPECT_LE(std::ssize(batch.targets.sequences.tokens), 52);
             }
             for (size_t i = 0; i < examples.size(); ++i)
-              for (const int64_t token : row(batch.documents[1], i)) ++seen[token];
+              for (const int64_t token : row(batch.targets.sequences, i)) ++seen[token];
           }
           EXPECT_EQ(positions, 900);
           EXPECT_EQ(seen[kEnd], 900 / 7);
@@ -104,8 +105,8 @@ TEST(BlockSource, CarriedStreamsAreContinuous) {
       ASSERT_EQ(batch.size(), 4);
       for (size_t stream = 0; stream < 4; ++stream) {
         EXPECT_EQ(batch.examples[stream], next++);
-        for (const int64_t token : row(batch.documents[0], stream)) read[stream].push_back(token);
-        for (const int64_t token : row(batch.documents[1], stream)) predicted[stream].push_back(token);
+        for (const int64_t token : row(batch.inputs[0], stream)) read[stream].push_back(token);
+        for (const int64_t token : row(batch.targets.sequences, stream)) predicted[stream].push_back(token);
       }
     }
     int64_t first = 10;
@@ -141,8 +142,8 @@ TEST(BlockSource, AStreamResumedAtItsCursorGivesTheSameBatches) {
       EXPECT_EQ(resumed.batches_per_epoch(), stream.batches_per_epoch());
       for (size_t i = begin; i < batches.size(); ++i) {
         const Batch batch = resumed.next();
-        ASSERT_EQ(batch.documents[0].tokens, batches[i].documents[0].tokens) << i;
-        ASSERT_EQ(batch.documents[1].tokens, batches[i].documents[1].tokens) << i;
+        ASSERT_EQ(batch.inputs[0].tokens, batches[i].inputs[0].tokens) << i;
+        ASSERT_EQ(batch.targets.sequences.tokens, batches[i].targets.sequences.tokens) << i;
         ASSERT_EQ(batch.names, batches[i].names);
       }
     }
@@ -155,7 +156,7 @@ TEST(BlockSource, BlocksOfSimilarLengthGoTogether) {
   BlockSource source(text, exact_plan(), {10, BatchUnit::examples, true, 2}, 1);
   int64_t padded = 0;
   for (const Numbers& examples : source.plan(0))
-    padded += std::ssize(source.make(examples).documents[1].tokens);
+    padded += std::ssize(source.make(examples).targets.sequences.tokens);
   EXPECT_LT(padded, 4100);
 }
 

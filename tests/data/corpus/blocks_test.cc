@@ -52,8 +52,8 @@ void expect_each_token_once(const std::vector<Block>& blocks, const TokenView& t
   EXPECT_EQ(at, text.end);
 }
 
-int64_t last_token(const TokenView& text, const Block& block) {
-  int64_t token = 0;
+int32_t last_token(const TokenView& text, const Block& block) {
+  int32_t token = 0;
   text.file->copy(block.end - 1, 1, &token);
   return token;
 }

@@ -68,9 +68,9 @@ const LanguageInput kBytes = units(TextUnits::bytes), kWords = units(TextUnits::
 std::vector<int32_t> tokens_of(const TokenView& view) {
   if (!view.file) return {};
   view.file->verify();
-  std::vector<int64_t> tokens(static_cast<size_t>(view.size()));
+  std::vector<int32_t> tokens(static_cast<size_t>(view.size()));
   view.file->copy(view.begin, view.size(), tokens.data());
-  return {tokens.begin(), tokens.end()};
+  return tokens;
 }
 
 std::string text_of(const Corpus& corpus, const TokenView& view) {

@@ -15,8 +15,8 @@ using testing::contains;
 using testing::error_of;
 using testing::ScratchFolder;
 
-std::vector<int64_t> all_of(const TokenFile& file) {
-  std::vector<int64_t> tokens(static_cast<size_t>(file.size()));
+std::vector<int32_t> all_of(const TokenFile& file) {
+  std::vector<int32_t> tokens(static_cast<size_t>(file.size()));
   file.copy(0, file.size(), tokens.data());
   return tokens;
 }
@@ -37,7 +37,7 @@ TEST(TokenFile, GivesBackWhatWasWritten) {
 
     const TokenFile file = TokenFile::open(path);
     EXPECT_EQ(file.bytes_per_token(), vocabulary > 65536 ? 4 : 2);
-    EXPECT_EQ(all_of(file), (std::vector<int64_t>{4, last, kEnd, kUnknown, kUnknown}));
+    EXPECT_EQ(all_of(file), (std::vector<int32_t>{4, last, kEnd, kUnknown, kUnknown}));
     EXPECT_EQ(file.vocabulary(), vocabulary);
     EXPECT_EQ(file.fingerprint(), 0xFEDCBA9876543210U);
     EXPECT_EQ(file.counts().lines, 1);
@@ -54,7 +54,7 @@ TEST(TokenFile, GivesBackWhatWasWritten) {
 TEST(TokenFile, ManyTokensInManyPieces) {
   const ScratchFolder folder;
   TokenWriter writer(folder / "a.tokens", 50000, 0);
-  std::vector<int64_t> expected;
+  std::vector<int32_t> expected;
   for (int32_t i = 0; i < 3000; ++i) {
     const std::vector<int32_t> line(static_cast<size_t>(i % 200), i);
     writer.append(line);
@@ -96,7 +96,7 @@ TEST(TokenFile, TokensAreOfTheVocabulary) {
 TEST(TokenFile, RangesAreChecked) {
   const ScratchFolder folder;
   const TokenView view = write_tokens(folder / "a.tokens", {5, 6, 7});
-  int64_t out[3];
+  int32_t out[3];
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
   for (const auto& [begin, count] :
        {std::pair{int64_t{1}, int64_t{3}}, {-1, 1}, {0, -1}, {kHuge, 2}, {2, kHuge}})

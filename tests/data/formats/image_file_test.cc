@@ -22,7 +22,7 @@ std::string from_hex(std::string_view hex) {
 }
 
 using Pixels = std::vector<uint8_t>;
-Pixels pixels_of(const std::string& bytes) { return decode_image(bytes, "x").pixels; }
+Pixels pixels_of(const std::string& bytes) { return to_grey(decode_image(bytes, "x")).pixels; }
 
 // 16 by 8 pixels: the left half black, the right half 200.
 const std::string kGreyJpeg = from_hex(
@@ -68,19 +68,19 @@ TEST(ImageFile, PngOfEveryKind) {
 TEST(ImageFile, PngGoesRound) {
   GreyImage image(5, 7);
   for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<uint8_t>(i * 37);
-  const GreyImage back = decode_image(encode_png(image), "x");
+  const GreyImage back = to_grey(decode_image(encode_png(image), "x"));
   EXPECT_EQ(back.height, 5);
   EXPECT_EQ(back.width, 7);
   EXPECT_EQ(back.pixels, image.pixels);
 }
 
 TEST(ImageFile, Jpeg) {
-  const GreyImage grey = decode_image(kGreyJpeg, "x");
+  const GreyImage grey = to_grey(decode_image(kGreyJpeg, "x"));
   EXPECT_EQ(grey.height, 8);
   EXPECT_EQ(grey.width, 16);
   EXPECT_NEAR(grey.at(3, 2), 0, 2);
   EXPECT_NEAR(grey.at(3, 12), 200, 2);
-  const GreyImage colour = decode_image(kColourJpeg, "x");
+  const GreyImage colour = to_grey(decode_image(kColourJpeg, "x"));
   EXPECT_NEAR(colour.at(3, 2), 76, 2);
   EXPECT_NEAR(colour.at(3, 12), 29, 2);
 }
@@ -123,7 +123,7 @@ TEST(ImageFile, ChangedBytesDoNoHarm) {
         std::string bytes = good;
         bytes[i] = static_cast<char>(value);
         try {
-          const GreyImage image = decode_image(bytes, "x");
+          const GreyImage image = to_grey(decode_image(bytes, "x"));
           EXPECT_EQ(image.pixels.size(), static_cast<size_t>(image.height * image.width));
         } catch (const Error&) {
         }

@@ -11,6 +11,7 @@
 #include "mega/base/file.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
+#include "tests/data/records.h"
 
 namespace mega::data {
 namespace {
@@ -166,7 +167,7 @@ TEST(ListOps, WritesTheFormatAndReadsIt) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\r'), 6);
 
   Problems problems(false);
-  const Records records = read_listops(scratch / "data", {}, problems);
+  const testing::Records records = testing::collect(read_listops, scratch / "data", {}, problems);
   ASSERT_EQ(records.size(), 42U);
   std::map<Split, int> counts;
   std::set<std::string> sources;
@@ -192,7 +193,8 @@ TEST(ListOps, NeverWritesAnExpressionTwice) {
   write_listops(scratch / "ten", digits, 5, 3, 2, 1);
   Problems problems(false);
   std::set<std::string> sources;
-  for (const Record& record : read_listops(scratch / "ten", {}, problems)) sources.insert(record.bytes);
+  for (const Record& record : testing::collect(read_listops, scratch / "ten", {}, problems))
+    sources.insert(record.bytes);
   EXPECT_EQ(sources.size(), 10U);
 
   EXPECT_PRED2(contains, error_of([&] { write_listops(scratch / "more", digits, 11, 0, 0, 1); }),
@@ -214,7 +216,7 @@ TEST(ReadListOps, AcceptsTheFirstReleaseAndSaysWhatIsWrong) {
              "[MAX 2 NINE ]\t9\n"
              "[MIN  2 3 ]\t2");
   Problems problems(true);
-  const Records records = read_listops(scratch / "test_d20s.tsv", {}, problems);
+  const testing::Records records = testing::collect(read_listops, scratch / "test_d20s.tsv", {}, problems);
   ASSERT_EQ(records.size(), 2U);
   EXPECT_EQ(records[0].bytes, "[MAX 2 9 ]");
   EXPECT_EQ(records[0].label, "9");
@@ -228,11 +230,15 @@ TEST(ReadListOps, AcceptsTheFirstReleaseAndSaysWhatIsWrong) {
   EXPECT_PRED2(contains, problems.first()[2].what, "\"NINE\"");
 
   Problems strict(false);
-  EXPECT_PRED2(contains, error_of([&] { read_listops(scratch / "test_d20s.tsv", {}, strict); }),
+  EXPECT_PRED2(contains,
+               error_of([&] { testing::collect(read_listops, scratch / "test_d20s.tsv", {}, strict); }),
                "test_d20s.tsv:2");
-  EXPECT_PRED2(contains, error_of([&] { read_listops(scratch / "absent.tsv", {}, strict); }), "absent.tsv");
+  EXPECT_PRED2(contains,
+               error_of([&] { testing::collect(read_listops, scratch / "absent.tsv", {}, strict); }),
+               "absent.tsv");
   std::filesystem::create_directory(scratch / "empty");
-  EXPECT_PRED2(contains, error_of([&] { read_listops(scratch / "empty", {}, strict); }), "no .tsv file");
+  EXPECT_PRED2(contains, error_of([&] { testing::collect(read_listops, scratch / "empty", {}, strict); }),
+               "no .tsv file");
 }
 
 }  // namespace

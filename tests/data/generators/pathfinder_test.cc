@@ -11,6 +11,7 @@
 #include "mega/base/random.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
+#include "tests/data/records.h"
 
 namespace mega::data {
 namespace {
@@ -201,7 +202,8 @@ TEST(Pathfinder, WritesWhatIsReadBackWhateverTheThreads) {
   EXPECT_PRED2(contains, metadata, " 1.0 14 4 2 0.5 1 1\n");
 
   Problems problems(false);
-  const Records records = read_pathfinder(scratch / "one", {}, ImageInput{}, problems);
+  const testing::Records records =
+      testing::in_grey(testing::collect(read_pathfinder, scratch / "one", {}, problems), ImageInput{});
   ASSERT_EQ(records.size(), 1010U);
   PathfinderGenerator generator(pathfinder_options(32), 9);
   for (const size_t i : {size_t{0}, size_t{2}, size_t{999}, size_t{1009}}) {
@@ -211,7 +213,7 @@ TEST(Pathfinder, WritesWhatIsReadBackWhateverTheThreads) {
   }
   EXPECT_EQ(records[1009].where, "imgs/1/sample_9.png");
   // Also from a folder above.
-  EXPECT_EQ(read_pathfinder(scratch.path(), {}, ImageInput{}, problems).size(), 2020U);
+  EXPECT_EQ(testing::collect(read_pathfinder, scratch.path(), {}, problems).size(), 2020U);
 }
 
 TEST(ReadPathfinder, SaysWhatIsWrongWhere) {
@@ -224,7 +226,8 @@ TEST(ReadPathfinder, SaysWhatIsWrongWhere) {
   write_file(scratch / "data/metadata/1.npy",
              "imgs/9 sample_0.png 0 1 1.0\nimgs/0 sample_3.png 3 2\n../ secret.png 0 1\nnothing\n");
   Problems problems(true);
-  const Records records = read_pathfinder(scratch / "data", {}, ImageInput{}, problems);
+  const testing::Records records =
+      testing::in_grey(testing::collect(read_pathfinder, scratch / "data", {}, problems), ImageInput{});
   EXPECT_EQ(records.size(), 3U);
   ASSERT_EQ(problems.count(), 6);
   EXPECT_EQ(problems.first()[0].where, "metadata/0.npy:2");
@@ -236,9 +239,11 @@ TEST(ReadPathfinder, SaysWhatIsWrongWhere) {
   EXPECT_PRED2(contains, problems.first()[5].what, "\"nothing\"");
 
   std::filesystem::create_directory(scratch / "empty");
-  EXPECT_PRED2(contains, error_of([&] { read_pathfinder(scratch / "empty", {}, ImageInput{}, problems); }),
+  EXPECT_PRED2(contains,
+               error_of([&] { testing::collect(read_pathfinder, scratch / "empty", {}, problems); }),
                "no metadata");
-  EXPECT_PRED2(contains, error_of([&] { read_pathfinder(scratch / "absent", {}, ImageInput{}, problems); }),
+  EXPECT_PRED2(contains,
+               error_of([&] { testing::collect(read_pathfinder, scratch / "absent", {}, problems); }),
                "absent");
 }
 

@@ -8,12 +8,15 @@
 
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
+#include "tests/data/records.h"
 
 namespace mega::data {
 namespace {
 
+using ::mega::testing::collect;
 using ::mega::testing::contains;
 using ::mega::testing::error_of;
+using ::mega::testing::Records;
 using ::mega::testing::ScratchFolder;
 
 template <class T>
@@ -139,7 +142,7 @@ TEST(ReadAudio, AFolderPerClassInOrder) {
   }
   put(scratch, "test/no/1.wav", wav<int16_t>({-256}));
   Problems problems(false);
-  const Records records = read_audio(scratch.path(), {}, sound(16000, 1), problems);
+  const Records records = collect(read_audio, scratch.path(), {}, sound(16000, 1), problems);
   ASSERT_EQ(records.size(), 61U);
   EXPECT_EQ(records[0].where, "test/no/1.wav");
   EXPECT_EQ(records[0].split, Split::test);
@@ -162,7 +165,7 @@ TEST(ReadAudio, SpeechCommandsAsReleased) {
   put(scratch, "testing_list.txt", "yes/a.wav\n");
   put(scratch, "validation_list.txt", "no/b.wav\r\n");
   Problems problems(false);
-  const Records records = read_audio(scratch.path(), {}, sound(16000, 1), problems);
+  const Records records = collect(read_audio, scratch.path(), {}, sound(16000, 1), problems);
   ASSERT_EQ(records.size(), 4U);
   EXPECT_EQ(records[0].split, Split::train);
   EXPECT_EQ(records[1].split, Split::valid);
@@ -171,7 +174,7 @@ TEST(ReadAudio, SpeechCommandsAsReleased) {
 
   DataOptions options;
   options.classes = {"_background_noise_", "no"};
-  EXPECT_EQ(read_audio(scratch.path(), options, sound(16000, 1), problems).size(), 3U);
+  EXPECT_EQ(collect(read_audio, scratch.path(), options, sound(16000, 1), problems).size(), 3U);
 }
 
 TEST(ReadAudio, LabelsFromNames) {
@@ -182,7 +185,7 @@ TEST(ReadAudio, LabelsFromNames) {
   options.label_pattern = "(\\d)_[a-z]+_\\d+";
   options.test_pattern = "_[0-4]\\.wav";
   Problems problems(false);
-  const Records records = read_audio(scratch.path(), options, sound(16000, 1), problems);
+  const Records records = collect(read_audio, scratch.path(), options, sound(16000, 1), problems);
   ASSERT_EQ(records.size(), 2U);
   EXPECT_EQ(records[0].label, "7");
   EXPECT_EQ(records[0].split, Split::test);
@@ -195,14 +198,30 @@ TEST(ReadAudio, BrokenFilesAreProblems) {
   put(scratch, "x/b.wav", wav<int16_t>({1}));
   put(scratch, "x/c.wav", "");
   Problems problems(true);
-  EXPECT_EQ(read_audio(scratch.path(), {}, sound(16000, 1), problems).size(), 1U);
+  EXPECT_EQ(collect(read_audio, scratch.path(), {}, sound(16000, 1), problems).size(), 1U);
   ASSERT_EQ(problems.count(), 2);
   EXPECT_EQ(problems.first()[0].where, "x/a.wav");
   EXPECT_EQ(problems.first()[1].where, "x/c.wav");
   Problems strict(false);
-  EXPECT_PRED2(contains, error_of([&] { read_audio(scratch.path(), {}, {}, strict); }), "x/a.wav");
+  EXPECT_PRED2(contains, error_of([&] { collect(read_audio, scratch.path(), {}, AudioInput{}, strict); }),
+               "x/a.wav");
   std::filesystem::create_directory(scratch / "empty");
-  EXPECT_PRED2(contains, error_of([&] { read_audio(scratch / "empty", {}, {}, strict); }), "no sound file");
+  EXPECT_PRED2(contains, error_of([&] { collect(read_audio, scratch / "empty", {}, AudioInput{}, strict); }),
+               "no sound file");
+}
+
+// For random windows of a clip; its beginning is what is read without.
+TEST(ReadSound, WholeClips) {
+  ScratchFolder scratch;
+  for (const uint32_t rate : {16000U, 44100U, 8000U}) {
+    std::ofstream(scratch / "a.wav", std::ios::binary) << wav(tone(440, rate, 3 * rate), rate);
+    const std::vector<float> cut = read_sound(scratch / "a.wav", sound(16000, 16000)).values;
+    const std::vector<float> whole = read_sound(scratch / "a.wav", sound(16000, 16000), true).values;
+    EXPECT_NEAR(static_cast<double>(whole.size()), 48000, 2);
+    ASSERT_EQ(cut.size(), 16000U);
+    EXPECT_TRUE(std::equal(cut.begin(), cut.end(), whole.begin())) << rate;
+    EXPECT_EQ(read_sound(scratch / "a.wav", sound(16000, 64000), true).values.size(), 64000U) << "silence";
+  }
 }
 
 }  // namespace

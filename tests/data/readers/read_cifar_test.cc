@@ -4,12 +4,16 @@
 #include "mega/base/stream.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
+#include "tests/data/records.h"
 
 namespace mega::data {
 namespace {
 
+using ::mega::testing::collect;
 using ::mega::testing::contains;
 using ::mega::testing::error_of;
+using ::mega::testing::in_grey;
+using ::mega::testing::Records;
 using ::mega::testing::ScratchFolder;
 
 std::string record(int label, int red, int green, int blue) {
@@ -18,7 +22,7 @@ std::string record(int label, int red, int green, int blue) {
   return bytes;
 }
 
-void write_packed(const std::filesystem::path& path, const std::string& bytes) {
+void write_compressed(const std::filesystem::path& path, const std::string& bytes) {
   OutputStream file(path);
   file.write(bytes);
   file.commit();
@@ -29,10 +33,10 @@ constexpr const char* kNames = "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog
 TEST(ReadCifar, TheBinaryVersion) {
   ScratchFolder scratch;
   write_file(scratch / "batches.meta.txt", kNames);
-  write_packed(scratch / "data_batch_1.bin.xz", record(3, 255, 0, 0) + record(9, 0, 0, 255));
+  write_compressed(scratch / "data_batch_1.bin.xz", record(3, 255, 0, 0) + record(9, 0, 0, 255));
   write_file(scratch / "test_batch.bin", record(0, 10, 10, 10));
   Problems problems(false);
-  const Records records = read_cifar(scratch.path(), {}, ImageInput{}, problems);
+  const Records records = in_grey(collect(read_cifar, scratch.path(), {}, problems), ImageInput{});
   ASSERT_EQ(records.size(), 3U);
   EXPECT_EQ(records[0].label, "cat");
   EXPECT_EQ(records[0].bytes, std::string(1024, 76));
@@ -52,7 +56,7 @@ TEST(ReadCifar, PixelsAreRowByRowAndScaled) {
   }
   write_file(scratch / "a.bin", bytes);
   Problems problems(false);
-  const Records records = read_cifar(scratch / "a.bin", {}, ImageInput{}, problems);
+  const Records records = in_grey(collect(read_cifar, scratch / "a.bin", {}, problems), ImageInput{});
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].label, "1");
   EXPECT_EQ(records[0].split, Split::unknown);
@@ -62,7 +66,7 @@ TEST(ReadCifar, PixelsAreRowByRowAndScaled) {
   ImageInput small;
   small.height = 16;
   small.width = 8;
-  EXPECT_EQ(read_cifar(scratch / "a.bin", {}, small, problems)[0].bytes.size(), 128U);
+  EXPECT_EQ(in_grey(collect(read_cifar, scratch / "a.bin", {}, problems), small)[0].bytes.size(), 128U);
 }
 
 TEST(ReadCifar, WhatIsWrongIsNamed) {
@@ -71,7 +75,7 @@ TEST(ReadCifar, WhatIsWrongIsNamed) {
              record(0, 1, 1, 1) + record(10, 1, 1, 1) + record(2, 1, 1, 1) + "xyz");
   write_file(scratch / "data_batch_2.bin", "");
   Problems problems(true);
-  EXPECT_EQ(read_cifar(scratch.path(), {}, ImageInput{}, problems).size(), 2U);
+  EXPECT_EQ(collect(read_cifar, scratch.path(), {}, problems).size(), 2U);
   ASSERT_EQ(problems.count(), 3);
   EXPECT_EQ(problems.first()[0].where, "data_batch_1.bin:2");
   EXPECT_PRED2(contains, problems.first()[0].what, "a label of 10");
@@ -80,10 +84,10 @@ TEST(ReadCifar, WhatIsWrongIsNamed) {
   EXPECT_EQ(problems.first()[2].where, "data_batch_2.bin:1");
 
   write_file(scratch / "batches.meta.txt", "one\ntwo\n");
-  EXPECT_PRED2(contains, error_of([&] { read_cifar(scratch.path(), {}, ImageInput{}, problems); }),
+  EXPECT_PRED2(contains, error_of([&] { collect(read_cifar, scratch.path(), {}, problems); }),
                "2 names of classes");
   std::filesystem::create_directory(scratch / "empty");
-  EXPECT_PRED2(contains, error_of([&] { read_cifar(scratch / "empty", {}, ImageInput{}, problems); }),
+  EXPECT_PRED2(contains, error_of([&] { collect(read_cifar, scratch / "empty", {}, problems); }),
                "no .bin file");
 }
 

@@ -4,12 +4,16 @@
 #include "mega/base/stream.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
+#include "tests/data/records.h"
 
 namespace mega::data {
 namespace {
 
+using ::mega::testing::collect;
 using ::mega::testing::contains;
 using ::mega::testing::error_of;
+using ::mega::testing::in_grey;
+using ::mega::testing::Records;
 using ::mega::testing::ScratchFolder;
 
 std::string big_endian(uint32_t value) {
@@ -24,7 +28,7 @@ std::string idx(const std::vector<uint32_t>& sizes, const std::string& bytes) {
   return file + bytes;
 }
 
-void write_packed(const std::filesystem::path& path, const std::string& bytes) {
+void write_compressed(const std::filesystem::path& path, const std::string& bytes) {
   OutputStream file(path);
   file.write(bytes);
   file.commit();
@@ -38,12 +42,12 @@ ImageInput two_by_two() {
 
 TEST(ReadIdx, ImagesAndLabelsByName) {
   ScratchFolder scratch;
-  write_packed(scratch / "train-images-idx3-ubyte.gz", idx({2, 2, 2}, "abcdefgh"));
+  write_compressed(scratch / "train-images-idx3-ubyte.gz", idx({2, 2, 2}, "abcdefgh"));
   write_file(scratch / "train-labels-idx1-ubyte", idx({2}, {7, 3}));
   write_file(scratch / "t10k-images-idx3-ubyte", idx({1, 2, 2}, "wxyz"));
-  write_packed(scratch / "t10k-labels-idx1-ubyte.gz", idx({1}, {9}));
+  write_compressed(scratch / "t10k-labels-idx1-ubyte.gz", idx({1}, {9}));
   Problems problems(false);
-  const Records records = read_idx(scratch.path(), {}, two_by_two(), problems);
+  const Records records = in_grey(collect(read_idx, scratch.path(), {}, problems), two_by_two());
   ASSERT_EQ(records.size(), 3U);
   EXPECT_EQ(records[0].bytes, "wxyz");
   EXPECT_EQ(records[0].label, "9");
@@ -55,7 +59,7 @@ TEST(ReadIdx, ImagesAndLabelsByName) {
   EXPECT_EQ(records[2].label, "3");
   EXPECT_EQ(records[2].where, "train-images-idx3-ubyte.gz:2");
 
-  EXPECT_EQ(read_idx(scratch / "t10k-images-idx3-ubyte", {}, two_by_two(), problems).size(), 1U);
+  EXPECT_EQ(collect(read_idx, scratch / "t10k-images-idx3-ubyte", {}, problems).size(), 1U);
 }
 
 TEST(ReadIdx, WhatIsWrongIsNamed) {
@@ -64,7 +68,7 @@ TEST(ReadIdx, WhatIsWrongIsNamed) {
     write_file(scratch / "train-images-idx3-ubyte", images);
     write_file(scratch / "train-labels-idx1-ubyte", labels);
     Problems problems(false);
-    return error_of([&] { read_idx(scratch.path(), {}, two_by_two(), problems); });
+    return error_of([&] { collect(read_idx, scratch.path(), {}, problems); });
   };
   const std::string labels = idx({2}, {1, 2});
   EXPECT_PRED2(contains, read(idx({2, 2, 2}, "abcdef"), labels), "ends before record 2 of 2");
@@ -78,10 +82,10 @@ TEST(ReadIdx, WhatIsWrongIsNamed) {
 
   std::filesystem::remove(scratch / "train-labels-idx1-ubyte");
   Problems problems(true);
-  EXPECT_PRED2(contains, error_of([&] { read_idx(scratch.path(), {}, two_by_two(), problems); }),
+  EXPECT_PRED2(contains, error_of([&] { collect(read_idx, scratch.path(), {}, problems); }),
                "no file train-labels-idx1-ubyte");
   std::filesystem::create_directory(scratch / "empty");
-  EXPECT_PRED2(contains, error_of([&] { read_idx(scratch / "empty", {}, two_by_two(), problems); }),
+  EXPECT_PRED2(contains, error_of([&] { collect(read_idx, scratch / "empty", {}, problems); }),
                "no pictures");
 }
 
@@ -90,7 +94,7 @@ TEST(ReadIdx, ATruncatedFileKeepsWhatItHas) {
   write_file(scratch / "train-images-idx3-ubyte", idx({3, 2, 2}, "abcdefgh"));
   write_file(scratch / "train-labels-idx1-ubyte", idx({3}, {1, 2, 3}));
   Problems problems(true);
-  EXPECT_EQ(read_idx(scratch.path(), {}, two_by_two(), problems).size(), 2U);
+  EXPECT_EQ(collect(read_idx, scratch.path(), {}, problems).size(), 2U);
   ASSERT_EQ(problems.count(), 1);
   EXPECT_EQ(problems.first()[0].where, "train-images-idx3-ubyte:3");
 }

@@ -7,6 +7,7 @@
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
 #include "tests/data/npy_bytes.h"
+#include "tests/data/records.h"
 
 namespace mega::data {
 namespace {
@@ -38,7 +39,8 @@ std::string summary(const fs::path& path, int64_t channels = 1, const DataOption
   Problems problems(true);
   std::string text;
   const SeriesInput input{.channels = channels};
-  for (const Record& record : read_series(path, options, input, problems)) text += shown(record);
+  for (const Record& record : testing::collect(read_series, path, options, input, problems))
+    text += shown(record);
   for (const Problem& problem : problems.first()) text += "!" + problem.where + " " + problem.what;
   return text;
 }
@@ -96,7 +98,8 @@ TEST(SeriesTable, ALongLine) {
   for (int i = 0; i < 5'000'000; ++i) line += ",1";
   put(folder / "a.csv", line + "\n");
   Problems problems(false);
-  const Records records = read_series(folder / "a.csv", {}, {}, problems);
+  const testing::Records records =
+      testing::collect(read_series, folder / "a.csv", {}, SeriesInput{}, problems);
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].values.size(), 5'000'000u);
 }

@@ -4,6 +4,7 @@
 #include "mega/base/stream.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
+#include "tests/data/records.h"
 
 namespace mega::data {
 namespace {
@@ -18,13 +19,13 @@ void put(const fs::path& path, std::string_view text) {
   write_file(path, text);
 }
 
-using Reader = Records (*)(const fs::path&, const DataOptions&, Problems&);
+using Reader = void (*)(const fs::path&, const DataOptions&, RecordSink&, Problems&);
 
 // Records as "where text(+second)=label/split", problems as "!where what".
 std::string summary(Reader reader, const fs::path& path, const DataOptions& options = {}) {
   Problems problems(true);
   std::string text;
-  for (const Record& record : reader(path, options, problems)) {
+  for (const Record& record : testing::collect(reader, path, options, problems)) {
     text += record.where + " " + record.bytes + (record.second.empty() ? "" : "+" + record.second) + "=" +
             record.label + "/" + std::to_string(static_cast<int>(record.split)) + "; ";
   }
@@ -103,7 +104,7 @@ TEST(ReadText, ProblemsStopUnlessTheyAreToBeSkipped) {
   const ScratchFolder folder;
   put(folder / "a.tsv", "1\ta\n1\tb\n0\n");
   Problems problems(false);
-  EXPECT_PRED2(contains, error_of([&] { read_text(folder / "a.tsv", {}, problems); }),
+  EXPECT_PRED2(contains, error_of([&] { testing::collect(read_text, folder / "a.tsv", {}, problems); }),
                "a.tsv:3: 1 column where 2 are expected");
 }
 

@@ -82,7 +82,7 @@ TEST_F(Quality, OfALanguageModelIsThatOfASession) {
   const TextQuality quality = compare_on_text(*before, *after, text, pool_, options);
   EXPECT_EQ(done, text.size());
 
-  std::vector<int64_t> tokens(static_cast<size_t>(text.size()));
+  std::vector<int32_t> tokens(static_cast<size_t>(text.size()));
   text.file->copy(text.begin, text.size(), tokens.data());
   const auto threads = std::make_shared<ThreadPool>(1);
   Session first(before, threads), second(after, threads);
@@ -141,18 +141,21 @@ TEST_F(Quality, OfAClassifierIsItsAccuracy) {
     return std::max_element(outputs.begin(), outputs.end()) - outputs.begin();
   };
   // Labels are what the first model says, but for every fourth.
-  data::Part part;
+  std::vector<data::Record> records;
+  std::vector<int64_t> labels;
   double right_before = 0.0, right_after = 0.0, same = 0.0;
   for (int i = 0; i < 20; ++i) {
     data::Record record;
     record.bytes = long_text().substr(static_cast<size_t>(i * 10), 30);
     const int64_t first = label(*before, record), second = label(*after, record);
-    part.labels.push_back(i % 4 == 0 ? (first + 1) % 3 : first);
-    right_before += first == part.labels.back() ? 1 : 0;
-    right_after += second == part.labels.back() ? 1 : 0;
+    labels.push_back(i % 4 == 0 ? (first + 1) % 3 : first);
+    right_before += first == labels.back() ? 1 : 0;
+    right_after += second == labels.back() ? 1 : 0;
     same += first == second ? 1 : 0;
-    part.records.push_back(std::move(record));
+    records.push_back(std::move(record));
   }
+  data::Part part(std::move(records));
+  part.labels = std::move(labels);
   const ExampleQuality quality = compare_on_examples(*before, *after, part, pool_, {});
   EXPECT_EQ(quality.examples, 20);
   EXPECT_DOUBLE_EQ(quality.before, right_before / 20);
@@ -185,8 +188,7 @@ TEST_F(Quality, OfARegressionIsItsError) {
   const SequenceView view{{}, record.values, 3};
   Workspace work;
   const auto said = before->outputs({&view, 1}, {pool_, work});
-  data::Part part;
-  part.records.push_back(record);
+  data::Part part({record});
   part.targets = {said[0] * 2 + 5 + 3, said[1] + 4};  // wrong by 3 and by 4
   const ExampleQuality quality = compare_on_examples(*before, *after, part, pool_, {});
   EXPECT_NEAR(quality.before, std::sqrt((9.0 + 16.0) / 2), 1e-4);
@@ -207,8 +209,9 @@ TEST_F(Quality, AnExampleThatCannotBeReadIsNamed) {
   options.input = InputKind::series;
   signature.input.input = SeriesInput{};
   const auto series = classifier(1, options, signature);
-  data::Part part;
-  part.records.emplace_back().where = "data.tsv:17";
+  data::Record record;
+  record.where = "data.tsv:17";
+  data::Part part({record});
   part.labels = {0};
   EXPECT_PRED2(contains, error_of([&] { compare_on_examples(*series, *series, part, pool_, {}); }),
                "data.tsv:17: ");
