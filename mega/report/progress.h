@@ -11,8 +11,7 @@ namespace mega {
 
 class Progress {
  public:
-  // `total` 0: unknown. `unit` follows the rate: "examples", "MB". Whether `to` is a terminal is detected
-  // here.
+  // `total` 0: unknown. `unit` follows the rate: "examples", "MB". Detects whether `to` is a terminal.
   Progress(std::string title, int64_t total, std::string unit, std::FILE* to = stderr);
   // Ends the status line.
   ~Progress();

@@ -1,4 +1,4 @@
-// What tells one model from another.
+// Identifies a model.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace mega::infer {
 
-// Of a model's options and tensors, whatever their order in the file and who wrote it. Reads the whole file.
+// A hash of the model's options and tensors, independent of their order in the file and its writer. Reads the
+// whole file.
 uint64_t fingerprint(const ModelFile& file);
 
 }  // namespace mega::infer

@@ -13,27 +13,27 @@ std::shared_ptr<const LanguageModel> LanguageModel::open(const std::filesystem::
 LanguageModel::LanguageModel(ModelFile file, const std::string& where)
     : file_(std::move(file)), weights_(file_.tensors, where) {
   const auto* options = dynamic_cast<const LanguageModelOptions*>(&file_.options.kind());
-  require(options != nullptr, where, " is no Mega language model but a model of kind ",
+  require(options != nullptr, where, " is not a Mega language model but a model of kind ",
           file_.options.kind_name());
   options_ = *options;
   if (has_signature(file_.tensors)) {
     signature_ = read_signature(file_.tensors, where);
     const auto* input = std::get_if<LanguageInput>(&signature_.input.input);
-    require(input != nullptr, where, ": a language model whose input is no text");
+    require(input != nullptr, where, ": a language model whose input is not text");
     tokenizer_ = make_tokenizer(input->units, signature_.vocabulary, where + ": vocabulary");
     require(tokenizer_->size() <= options_.vocabulary, where, ": the vocabulary has ", tokenizer_->size(),
-            " token types, the model ", options_.vocabulary);
+            " token types, the model only ", options_.vocabulary);
   }
   const int64_t width = options_.block.width;
   embedding_.emplace(weights_, "decoder", options_, width);
   StackOptions stack = options_.stack();
-  stack.block.ema.truncation = 0;  // of no effect on a stream
+  stack.block.ema.truncation = 0;  // has no effect on a stream
   stack_.emplace(weights_, "decoder", stack);
   output_.emplace(weights_, "decoder", options_, width, *embedding_);
 }
 
 const Tokenizer& LanguageModel::tokenizer() const {
-  require(tokenizer_ != nullptr, "this model's file has no vocabulary: it was not written by `mega train`");
+  require(tokenizer_ != nullptr, "the model file has no vocabulary: it was not written by `mega train`");
   return *tokenizer_;
 }
 

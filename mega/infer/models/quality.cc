@@ -30,7 +30,7 @@ class AgreementMean {
   double divergence_ = 0.0, same_ = 0.0, count_ = 0.0;
 };
 
-// A language model with its place in the text.
+// A language model and its position in the text.
 class TextReader {
  public:
   explicit TextReader(const LanguageModel& model)
@@ -67,7 +67,7 @@ int64_t limited(int64_t count, const ComparisonOptions& options) {
   return options.limit > 0 ? std::min(options.limit, count) : count;
 }
 
-// How wrong an answer is: 1 or 0 for a class, the mean squared error, in the units of the data, for numbers.
+// Loss of an answer: 1 or 0 for a class, mean squared error in the units of the data for numbers.
 class Loss {
  public:
   Loss(const Signature& signature, const data::Part& part) : signature_(signature), part_(part) {}
@@ -83,7 +83,7 @@ class Loss {
     return squares / static_cast<double>(outputs.size());
   }
 
-  // Accuracy, or the root of the mean squared error, from the mean of losses.
+  // Accuracy or root mean squared error from the mean loss.
   double figure(double mean) const { return classes() ? 1.0 - mean : std::sqrt(mean); }
 
  private:
@@ -96,8 +96,8 @@ class Loss {
 Agreement compare_logits(std::span<const float> before, std::span<const float> after) {
   require(!before.empty() && before.size() == after.size(), before.size(), " and ", after.size(),
           " choices cannot be compared");
-  // With p = e^a / A and q = e^b / B: the sum of p log(p / q) is the mean under p of a - b, less log A, plus
-  // log B. Largest logits are taken off first, so that no power overflows.
+  // With p = e^a / A and q = e^b / B: the sum of p log(p / q) is E_p[a - b] - log A + log B. The largest
+  // logits are subtracted first, so that exp does not overflow.
   const size_t most_before = likeliest(before), most_after = likeliest(after);
   double sum_before = 0.0, sum_after = 0.0, difference = 0.0;
   for (size_t i = 0; i < before.size(); ++i) {
@@ -109,7 +109,7 @@ Agreement compare_logits(std::span<const float> before, std::span<const float> a
     difference += weight * (a - b);
   }
   const double divergence = difference / sum_before - std::log(sum_before) + std::log(sum_after);
-  require(std::isfinite(divergence), "a model gives no numbers: it is broken");
+  require(std::isfinite(divergence), "the outputs of a model are not finite: it is damaged");
   return {std::max(0.0, divergence), most_before == most_after ? 1.0 : 0.0};
 }
 
@@ -119,14 +119,14 @@ TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& af
   require(length > 0, "there is no text to compare on");
   require(vocabulary == after.output().vocabulary(), "the models have different vocabularies: ", vocabulary,
           " and ", after.output().vocabulary(), " token types");
-  constexpr int64_t kLogits = 1 << 21;  // that are held of each model
+  constexpr int64_t kLogits = 1 << 21;  // kept in memory per model
   const int64_t piece = std::clamp<int64_t>(kLogits / vocabulary, 1, 512);
 
   TextReader first(before), second(after);
   TextScore score_before, score_after;
   AgreementMean agreement;
   std::vector<int64_t> next;
-  std::vector<int32_t> tokens = {kEnd};  // the one before a piece, then the piece
+  std::vector<int32_t> tokens = {kEnd};  // the token before a piece, then the piece
   for (int64_t begin = 0; begin < length; begin += piece) {
     const int64_t count = std::min(piece, length - begin);
     const auto size = static_cast<size_t>(count);
@@ -164,7 +164,7 @@ TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& af
 ExampleQuality compare_on_examples(const Classifier& before, const Classifier& after, const data::Part& part,
                                    ThreadPool& pool, const ComparisonOptions& options) {
   require(before.documents() == after.documents() && before.options().classes == after.options().classes,
-          "the models do different tasks");
+          "the models have different tasks");
   ExampleQuality quality;
   quality.examples = limited(part.size(), options);
   require(quality.examples > 0, "there are no examples to compare on");
