@@ -12,8 +12,7 @@
 namespace mega::train {
 namespace {
 
-// A model that goes on learning keeps its tokens: their numbers mean nothing to another vocabulary. Null for
-// one that begins.
+// Fine-tuning keeps the model's vocabulary, because token numbers depend on it. Null without train.init.
 std::shared_ptr<const Tokenizer> tokenizer_to_start_from(const Recipe& recipe) {
   const std::string& path = recipe.train.init;
   if (path.empty()) return nullptr;
@@ -21,7 +20,7 @@ std::shared_ptr<const Tokenizer> tokenizer_to_start_from(const Recipe& recipe) {
   const auto* input = std::get_if<LanguageInput>(&signature.input.input);
   const LanguageUnits units = language_input(recipe).units;
   require(input != nullptr && input->units == units, path, ": its tokens are not ", to_string(units),
-          ", which input.units asks for");
+          ", as input.units requires");
   return make_tokenizer(units, signature.vocabulary, path + ": vocabulary");
 }
 
@@ -32,8 +31,8 @@ LanguageJob::LanguageJob(const Recipe& recipe)
       corpus_(data::load_corpus(recipe.data, language_input(recipe), tokenizer_to_start_from(recipe))) {
   require(!corpus_.train.empty(), recipe.data.path, ": no text to train on");
   require(recipe.train.label_smoothing == 0.0,
-          "train.label_smoothing: language models have none, as released; set it to 0");
-  // To a multiple of eight, as released: products like it.
+          "train.label_smoothing: not supported for language models, as released; set it to 0");
+  // Rounded up to a multiple of eight, as released, for faster matrix products.
   token_options(recipe_.model)->vocabulary = (corpus_.tokenizer->size() + 7) / 8 * 8;
   validate(recipe_);
 }
