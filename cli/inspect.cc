@@ -10,8 +10,8 @@
 #include "mega/base/options_io.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
-#include "mega/config/presets.h"
 #include "mega/config/parameter_count.h"
+#include "mega/config/presets.h"
 
 namespace mega::cli {
 namespace {

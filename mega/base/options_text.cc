@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 namespace mega::internal {
 namespace {
@@ -90,7 +90,8 @@ std::vector<OptionNode> with_variant_fields(const std::vector<OptionNode>& nodes
 
 const OptionNode* find_option(const std::vector<OptionNode>& nodes, std::string_view name) {
   for (const OptionNode& node : nodes)
-    if (node.name == name || std::find(node.old_names.begin(), node.old_names.end(), name) != node.old_names.end())
+    if (node.name == name ||
+        std::find(node.old_names.begin(), node.old_names.end(), name) != node.old_names.end())
       return &node;
   return nullptr;
 }

@@ -18,8 +18,7 @@ namespace mega::infer {
 
 struct SavedSession {
   State state;
-  std::vector<float>
-      features;  // (D) of the last token; empty if nothing was read, or libtorch wrote the file
+  std::vector<float> features;  // (D) of the last token; empty before the first, or if libtorch wrote it
 };
 
 // Writes the file atomically.

@@ -119,8 +119,7 @@ struct Reader {
       for (int64_t i = first; i < std::min(whole, first + side); ++i) begins.push_back(i * length);
       read_segments(std::move(begins), length, chunk);
     }
-    if (rest > 0)
-      read_segments({whole * length}, rest, chunk);  // the last segment is shorter: read separately
+    if (rest > 0) read_segments({whole * length}, rest, chunk);  // the last segment is shorter
   }
 
   // The first window, then windows whose last `stride` tokens are new.
@@ -149,8 +148,8 @@ struct Reader {
 
 }  // namespace
 
-TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan,
-                             const data::TokenView& text, const TextReading& reading) {
+TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan, const data::TokenView& text,
+                             const TextReading& reading) {
   require(!text.empty(), "no text to evaluate on");
   const torch::NoGradGuard guard;
   model.eval();

@@ -34,7 +34,7 @@ struct TextEvaluation {
 };
 
 // Switches the model to evaluation mode and leaves it there.
-TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan,
-                             const data::TokenView& text, const TextReading& reading);
+TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan, const data::TokenView& text,
+                             const TextReading& reading);
 
 }  // namespace mega::train

@@ -132,7 +132,8 @@ TEST(Options, AnOldNameStillWorksAndIsNoted) {
   Example options;
   ::testing::internal::CaptureStderr();
   set_option(options, "inner.levels=7");
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "note: the option inner.levels is now called inner.depth\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "note: the option inner.levels is now called inner.depth\n");
   EXPECT_EQ(options.inner.depth, 7);
   EXPECT_PRED2(contains, error_of([&] { set_option(options, "inner.levels=70"); }), "inner.levels: expected");
   for (const OptionRow& row : option_rows(options)) EXPECT_NE(row.key, "inner.levels");

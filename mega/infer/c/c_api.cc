@@ -99,7 +99,7 @@ std::span<T> array(T* data, size_t count, const char* what) {
 
 template <class T>
 void copy_out(const T& from, std::span<typename T::value_type> to, size_t* count, const char* what) {
-  at(count, "the number to give") = from.size();
+  at(count, "the output count") = from.size();
   if (from.size() > to.size())
     throw NoRoom(std::to_string(from.size()) + " " + what + ", but space for " + std::to_string(to.size()));
   std::copy(from.begin(), from.end(), to.begin());
@@ -206,8 +206,8 @@ mega_status mega_sessions_feed(mega_session* const* sessions, const int32_t* con
 mega_status mega_session_logits(mega_session* session, const float** logits, size_t* count,
                                 mega_error* error) {
   return guarded(error, [&] {
-    const float*& first = at(logits, "the logits to give");
-    size_t& number = at(count, "the number to give");
+    const float*& first = at(logits, "the output logits");
+    size_t& number = at(count, "the output count");
     const auto all = at(session, "a session").session.logits();
     first = all.data();
     number = all.size();

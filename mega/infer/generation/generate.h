@@ -48,9 +48,8 @@ struct GenerateResult {
   std::string text;             // the generated text
   StopReason reason = StopReason::max_tokens;
   double prompt_seconds = 0.0;
-  double seconds = 0.0;  // time to generate
-  double mean_log_probability =
-      0.0;  // of the sampled tokens under the model's own distribution; 0 if there are none
+  double seconds = 0.0;               // time to generate
+  double mean_log_probability = 0.0;  // of the sampled tokens, unmodified by options; 0 if there are none
 };
 
 // Whether the text after the prompt starts at the beginning of a line. If the predictor has already read

@@ -42,8 +42,7 @@ class TextOutput {
     size_t extend(size_t matched, char byte) const;
 
     std::string text_;
-    std::vector<size_t>
-        shorter_;  // KMP failure function: [n]: the next shorter prefix that the first n + 1 bytes end with
+    std::vector<size_t> shorter_;  // failure function: [n]: next shorter prefix that n + 1 bytes end with
     size_t matched_ = 0;
   };
 

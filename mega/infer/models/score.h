@@ -11,8 +11,7 @@ namespace mega::infer {
 
 struct Estimate {
   double value = 0.0;
-  std::optional<double>
-      uncertainty;  // half of the 95 % confidence interval; nullopt if the text is too short
+  std::optional<double> uncertainty;  // half of the 95 % interval; nullopt if the text is too short
 };
 
 struct ScoreResult {
