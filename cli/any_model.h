@@ -53,8 +53,7 @@ struct OpenRequest {
   const OtherModels* others = nullptr;
 };
 
-// For Mega models only: the cache type of the open chunk, and the session state file to resume from; "":
-// none.
+// For Mega models only: the cache type of the open chunk, and a session state file to resume from; "": none.
 struct SessionRequest {
   infer::CacheType cache = infer::CacheType::f32;
   std::string state;

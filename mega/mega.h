@@ -1,5 +1,5 @@
-/* The engine for programs in C, and for all languages that can call C: language models that read and write
- * text, and classifiers, from the files of `mega train` and `mega quantize`.
+/* C interface of the engine: runs language models and classifiers from the files of `mega train` and
+ * `mega quantize`. For C and any language that can call C.
  *
  *   mega_model* model;
  *   mega_session* session;
@@ -10,25 +10,26 @@
  *   mega_session_feed(session, tokens, count, &error);
  *   mega_session_logits(session, &logits, &vocabulary, &error);
  *
- * examples/c_engine/main.c is a whole program.
+ * examples/c_engine/main.c is a complete program.
  *
- * Rules that hold everywhere, unless a function says otherwise:
+ * Rules for all functions, unless documented otherwise:
  *
- * Errors. A function that can fail returns a status, and MEGA_OK alone is success. It then has changed
- *   nothing and made nothing: handles it should have given are NULL. `error` may be NULL; else it receives
- *   what went wrong, in a sentence of English, or "" after success. After MEGA_ERROR_MEMORY or
- *   MEGA_ERROR_INTERNAL, sessions that were being fed can only be freed.
- * Pointers. None may be NULL but `error`, and an array of which nothing is read or written. Arrays and texts
- *   that are passed in are not kept.
- * Texts are UTF-8. Paths end with a 0, as C has them; other texts have a length in bytes and may hold zeros.
- * Threads. Models and classifiers never change: any number of threads may use one. A session may be used
- *   on any thread, but on one at a time; sessions of one model may be used at the same time. A handle must
- *   not be in use elsewhere when it is closed or freed.
+ * Errors. A function that can fail returns a status; only MEGA_OK is success. On failure it has changed
+ *   nothing and created nothing: output handles are NULL. `error` may be NULL; otherwise it receives the
+ *   error message in English, or "" on success. After MEGA_ERROR_MEMORY or MEGA_ERROR_INTERNAL, sessions that
+ *   were being fed can only be freed.
+ * Pointers. Only `error` and empty arrays may be NULL. The library does not keep pointers to arrays and
+ *   strings passed in.
+ * Strings are UTF-8. Paths are null-terminated; other strings have a length in bytes and may contain null
+ *   bytes.
+ * Threads. Models and classifiers are immutable and thread-safe. A session may be used from any thread, but
+ *   only from one at a time; different sessions of one model may be used concurrently. A handle must not be
+ *   in use when it is closed or freed.
  *
- * ABI. The library's soname has the number MEGA_ABI_VERSION. As long as that stays, functions may be added,
- * and what is here keeps its meaning, its types and its numbers; the handles' insides are nobody's business.
- * Programs built for one library run with all later ones of the same number. The libraries it is made of are
- * hidden inside it, and no C++ exception leaves it. */
+ * ABI. MEGA_ABI_VERSION is the version in the library's soname. While it stays the same, functions may be
+ * added, but existing ones keep their meaning, types and constants; handles are opaque. Programs built
+ * against one library run with all later ones of the same ABI version. The libraries it contains are hidden,
+ * and no C++ exception leaves it. */
 #ifndef MEGA_MEGA_H_
 #define MEGA_MEGA_H_
 
@@ -49,135 +50,134 @@ extern "C" {
 
 typedef int32_t mega_status;
 #define MEGA_OK 0
-#define MEGA_ERROR_REQUEST 1  /* what was asked for cannot be: a bad file, a wrong argument */
-#define MEGA_ERROR_ROOM 2     /* an array of the caller's is too short; the needed length has been given */
-#define MEGA_ERROR_MEMORY 3   /* there is not enough memory */
-#define MEGA_ERROR_INTERNAL 4 /* a fault of this library */
+#define MEGA_ERROR_REQUEST 1  /* invalid request: a bad file or argument */
+#define MEGA_ERROR_ROOM 2     /* the caller's array is too short; the required length was returned */
+#define MEGA_ERROR_MEMORY 3   /* out of memory */
+#define MEGA_ERROR_INTERNAL 4 /* a bug in this library */
 
-/* Longer messages are cut. */
+/* Longer messages are truncated. */
 #define MEGA_ERROR_MESSAGE_SIZE 1024
 typedef struct mega_error {
-  char message[MEGA_ERROR_MESSAGE_SIZE]; /* ends with a 0 */
+  char message[MEGA_ERROR_MESSAGE_SIZE]; /* null-terminated */
 } mega_error;
 
-/* How a session keeps keys and values of the open chunk. BF16 takes half of the memory, and costs three
- * digits of them. */
+/* Type of a session's cached keys and values of the open chunk. BF16 halves the memory, at a precision of
+ * three digits. */
 typedef int32_t mega_cache;
 #define MEGA_CACHE_F32 0
 #define MEGA_CACHE_BF16 1
 
-/* </s>, the end of a line: a newline is this token in every vocabulary. */
+/* </s>, end of line: the token of a newline in every vocabulary. */
 #define MEGA_TOKEN_END 2
 
 typedef struct mega_model mega_model;           /* a language model */
-typedef struct mega_session mega_session;       /* a text that a language model reads */
-typedef struct mega_classifier mega_classifier; /* a classifier of sequences, or matcher of two texts */
+typedef struct mega_session mega_session;       /* the state of a language model in a text */
+typedef struct mega_classifier mega_classifier; /* a classifier of sequences, or matcher of text pairs */
 
-/* The library's version, such as "0.1.0"; valid for ever. Any thread. */
+/* The library version, such as "0.1.0"; always valid. Thread-safe. */
 MEGA_API const char* mega_version(void);
 
-/* MEGA_ABI_VERSION of the library that is running. Any thread. */
+/* MEGA_ABI_VERSION of the loaded library. Thread-safe. */
 MEGA_API int32_t mega_abi_version(void);
 
 /* ---- Language models ---- */
 
-/* Maps the file: it must stay as it is until the model is closed and its sessions are freed. */
+/* Maps the file: it must not change until the model is closed and its sessions are freed. */
 MEGA_API mega_status mega_model_open(const char* path, mega_model** model, mega_error* error);
 
-/* NULL is nothing to close. Sessions go on to work; what they need of the model stays. */
+/* NULL is allowed. Existing sessions remain usable: they keep what they need of the model. */
 MEGA_API void mega_model_close(mega_model* model);
 
-/* How many tokens there are: they are 0 to this - 1. */
+/* Size of the vocabulary: tokens are 0 to this - 1. */
 MEGA_API int64_t mega_model_vocabulary(const mega_model* model);
 
-/* The tokens of a text of `bytes` bytes. `count` receives how many there are, also where that is more than
- * `room`: then nothing is written to `tokens`, and the status is MEGA_ERROR_ROOM. */
+/* The tokens of a text of `bytes` bytes. `count` receives their number. If that is more than `room`, the
+ * capacity of `tokens`, nothing is written and the status is MEGA_ERROR_ROOM. */
 MEGA_API mega_status mega_model_tokenize(const mega_model* model, const char* text, size_t bytes,
                                          int32_t* tokens, size_t room, size_t* count, mega_error* error);
 
-/* The text of `count` tokens, without a 0 at its end. `begins_line`: not 0 where the first of them is the
- * first of its line, so that no blank goes before a word. `bytes` receives how many bytes there are, also
- * where that is more than `room`: then nothing is written to `text`, and the status is MEGA_ERROR_ROOM. The
- * text of a few tokens may begin or end within a character. */
+/* The text of `count` tokens, not null-terminated. `begins_line`: nonzero if the first token starts a line,
+ * so that no space precedes a word. `bytes` receives the length. If that is more than `room`, the capacity of
+ * `text`, nothing is written and the status is MEGA_ERROR_ROOM. The text of a few tokens may begin or end
+ * within a character. */
 MEGA_API mega_status mega_model_detokenize(const mega_model* model, const int32_t* tokens, size_t count,
                                            int32_t begins_line, char* text, size_t room, size_t* bytes,
                                            mega_error* error);
 
 /* ---- Sessions ---- */
 
-/* A session that has read nothing. `threads`: so many work on it, the caller's among them; 0: one for each
- * core. They wait busily for a moment after work: sessions that share them (mega_session_fork) are better
- * than many with threads of their own. */
+/* A new session. `threads`: number of threads including the caller's; 0: one per core. Threads spin briefly
+ * after work, so sessions that share them (mega_session_fork) are better than many with their own threads. */
 MEGA_API mega_status mega_session_new(const mega_model* model, int32_t threads, mega_cache cache,
                                       mega_session** session, mega_error* error);
 
-/* A copy, which goes its own way from the same place, with the same threads. `session` is not changed, but
- * counts as used. */
+/* An independent copy at the same position, sharing the threads. `session` is not changed, but must not be
+ * used by another thread meanwhile. */
 MEGA_API mega_status mega_session_fork(const mega_session* session, mega_session** fork, mega_error* error);
 
-/* NULL is nothing to free. */
+/* NULL is allowed. */
 MEGA_API void mega_session_free(mega_session* session);
 
-/* Reads `count` tokens. A text begins with MEGA_TOKEN_END, as if a line had ended before it. In how many
- * calls a text is read does not matter, up to rounding. */
+/* Reads `count` tokens. A text begins with MEGA_TOKEN_END, as if a line had ended before it. Splitting a text
+ * into several calls gives the same result up to rounding. */
 MEGA_API mega_status mega_session_feed(mega_session* session, const int32_t* tokens, size_t count,
                                        mega_error* error);
 
-/* The same for many sessions of one model at once, counts[i] tokens[i] to sessions[i], on the threads of the
- * first one: faster than one after the other, as weights are read once for all. No session twice. */
+/* Feeds many sessions of one model in one batch, counts[i] tokens at tokens[i] to sessions[i], on the threads
+ * of the first one: faster than one by one, because weights are read once for all. Sessions must be distinct.
+ */
 MEGA_API mega_status mega_sessions_feed(mega_session* const* sessions, const int32_t* const* tokens,
                                         const size_t* counts, size_t session_count, mega_error* error);
 
-/* What the model expects next: a logarithm of the probability of each token, up to a constant they have in
- * common. `count` receives their number, the vocabulary's. Valid until the session is fed or freed. An
- * error before the first token is read. */
+/* Logits of the next token: log-probabilities up to a common constant. `count` receives their number, the
+ * vocabulary size. Valid until the session is fed or freed. An error before the first token is read. */
 MEGA_API mega_status mega_session_logits(mega_session* session, const float** logits, size_t* count,
                                          mega_error* error);
 
-/* Tokens read so far. */
+/* Number of tokens read so far. */
 MEGA_API int64_t mega_session_position(const mega_session* session);
 
-/* Bytes of memory of its state. Forks share some of them. */
+/* Size of the state in bytes. Forks share part of it. */
 MEGA_API int64_t mega_session_bytes(const mega_session* session);
 
-/* One file, written whole or not at all; one of that name is replaced. */
+/* Writes one file atomically, replacing an existing one. */
 MEGA_API mega_status mega_session_save(const mega_session* session, const char* path, mega_error* error);
 
-/* A session that goes on where the saved one was, bit for bit. An error where the file is damaged, or of
- * another model or version. `threads` as above. */
+/* A session that continues from the saved one, bit for bit. An error if the file is damaged, or of another
+ * model or version. `threads` as above. */
 MEGA_API mega_status mega_session_load(const mega_model* model, const char* path, int32_t threads,
                                        mega_session** session, mega_error* error);
 
 /* ---- Classifiers ---- */
 
-/* Maps the file: it must stay as it is until the classifier is closed. `threads`: as many work on a
- * sequence; 0: one for each core. Calls on several threads at once are right, but share these. */
+/* Maps the file: it must not change until the classifier is closed. `threads`: number of threads per
+ * sequence; 0: one per core. Concurrent calls are safe, but share these threads. */
 MEGA_API mega_status mega_classifier_open(const char* path, int32_t threads, mega_classifier** classifier,
                                           mega_error* error);
 
-/* NULL is nothing to close. */
+/* NULL is allowed. */
 MEGA_API void mega_classifier_close(mega_classifier* classifier);
 
-/* How many numbers it gives: one for each class, or those that it predicts. */
+/* Number of outputs: one per class, or the number of regression targets. */
 MEGA_API int64_t mega_classifier_outputs(const mega_classifier* classifier);
 
-/* How many documents it reads at once: 1, or 2 of a matcher. */
+/* Number of documents per input: 1, or 2 for a matcher. */
 MEGA_API int64_t mega_classifier_documents(const mega_classifier* classifier);
 
-/* The name of class `index`, from 0, ending with a 0; valid until the classifier is closed. NULL where there
- * is no such class, or the model predicts numbers. */
+/* The null-terminated name of class `index`, from 0; valid until the classifier is closed. NULL if there is
+ * no such class, or the model predicts numbers. */
 MEGA_API const char* mega_classifier_class(const mega_classifier* classifier, int64_t index);
 
-/* What it says of a text, of two texts (a matcher), or of an image as its grey values, a byte each and row by
- * row: bytes[i] bytes at documents[i], encoded as in training. `outputs` has room for `output_count` floats,
- * mega_classifier_outputs or more; it receives logits of the classes (a softmax makes them probabilities), or
- * the predicted numbers in the units of the training data. */
+/* Classifies a text, two texts (a matcher), or an image given as grey values, one byte each, row by row:
+ * bytes[i] bytes at documents[i], encoded as in training. `outputs` has space for `output_count` floats, at
+ * least mega_classifier_outputs; it receives logits of the classes (apply softmax for probabilities), or the
+ * predicted numbers in the units of the training data. */
 MEGA_API mega_status mega_classify_bytes(const mega_classifier* classifier, const char* const* documents,
                                          const size_t* bytes, size_t document_count, float* outputs,
                                          size_t output_count, mega_error* error);
 
-/* The same of sound or of a series: `count` samples at the rate of the training data, from -1 to 1, or
- * numbers in its units, position by position with the channels of each together. */
+/* The same for audio or a series: `count` samples from -1 to 1 at the sample rate of the training data, or
+ * numbers in its units, with the channels of a position contiguous. */
 MEGA_API mega_status mega_classify_values(const mega_classifier* classifier, const float* values,
                                           size_t count, float* outputs, size_t output_count,
                                           mega_error* error);

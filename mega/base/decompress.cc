@@ -242,8 +242,7 @@ std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path, const
   constexpr std::string_view kGzip = "\x1f\x8b\x08"sv;
   constexpr std::string_view kXz = "\xfd\x37zXZ\0"sv;
   constexpr std::string_view kZstd = "\x28\xb5\x2f\xfd"sv;
-  constexpr std::string_view kSkippable =
-      "\x2a\x4d\x18"sv;  // after 0x50..0x5f: a skippable frame, as pzstd writes first
+  constexpr std::string_view kSkippable = "\x2a\x4d\x18"sv;  // after 0x50..0x5f: a frame that pzstd adds
 
   RawFile file(path, name);
   std::string_view start = file.ahead();

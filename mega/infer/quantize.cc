@@ -38,7 +38,7 @@ float quantize_row(std::span<const float> row, int8_t* numbers) {
   for (const float w : row) largest = std::max(largest, std::abs(w));
   const float scale = largest / static_cast<float>(kMost);
   for (size_t i = 0; i < row.size(); ++i) {
-    // By a division, not by the inverse of the scale, which may be infinite.
+    // Divide instead of multiplying by the inverse of the scale, which may be infinite.
     const double q =
         scale == 0.0f ? 0.0 : std::nearbyint(static_cast<double>(row[i]) / static_cast<double>(scale));
     numbers[i] = static_cast<int8_t>(std::clamp(q, -kMost, kMost));
@@ -46,7 +46,7 @@ float quantize_row(std::span<const float> row, int8_t* numbers) {
   return scale;
 }
 
-// The tensors of the new file, and what of them was made here.
+// The tensors of the new file; owns those that were converted.
 class Quantizer {
  public:
   explicit Quantizer(WeightType type) : type_(type) {}
@@ -56,7 +56,7 @@ class Quantizer {
   void add(const TensorView& matrix) {
     const std::vector<float> values = floats_of(matrix);
     for (const float w : values)
-      require(std::isfinite(w), matrix.name, " has a weight that is no number: the model is broken");
+      require(std::isfinite(w), matrix.name, " has a weight that is not finite: the model is damaged");
     if (type_ == WeightType::bf16) {
       auto& rounded = halves_.emplace_back(values.size());
       kernels::to_bf16(values.data(), rounded.data(), std::ssize(values));
@@ -78,7 +78,7 @@ class Quantizer {
  private:
   WeightType type_;
   std::vector<TensorView> tensors_;
-  // Deques, because their elements stay where they are.
+  // Deques, because their elements do not move.
   std::deque<std::vector<int8_t>> numbers_;
   std::deque<std::vector<float>> scales_;
   std::deque<std::vector<uint16_t>> halves_;
@@ -87,7 +87,8 @@ class Quantizer {
 }  // namespace
 
 const char* quantized_name(WeightType type) {
-  require(type != WeightType::f32, "a model of F32 is what `mega train` writes: quantise to int8 or bf16");
+  require(type != WeightType::f32,
+          "cannot quantise to f32, the type that `mega train` writes: choose int8 or bf16");
   return type == WeightType::i8 ? "int8" : "bf16";
 }
 
@@ -96,11 +97,11 @@ void quantize(const std::filesystem::path& from, const std::filesystem::path& to
   const ModelFile file = ModelFile::open(from);
   Metadata metadata = file.tensors.metadata();
   const bool first = metadata.emplace(kQuantized, name).second;
-  require(first, from.string(), ": is of ", metadata[kQuantized],
-          " already: quantise the model that it was made from");
+  require(first, from.string(), ": is quantised to ", metadata[kQuantized],
+          " already: quantise the original model");
   std::error_code none;
   require(!std::filesystem::equivalent(from, to, none), to.string(),
-          ": would replace the model, whose precision cannot be brought back: choose another name");
+          ": would overwrite the model, whose precision could not be restored: choose another name");
 
   const std::set<std::string> matrices = quantizable(file.options);
   Quantizer quantizer(type);

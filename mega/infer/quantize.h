@@ -1,9 +1,7 @@
-// Model files with weights of lower precision: smaller, and faster where reading weights is what takes the
-// time.
+// Quantised model files: smaller, and faster where reading weights is the bottleneck.
 //
 // Matrices of linear layers and embeddings become I8 with one scale per row, max |w| / 127, or BF16. Biases,
-// norms, moving averages and position biases are few, and stay as they are, as does everything that says what
-// the model is.
+// norms, EMAs and position biases are small and stay unchanged, as do the options and the signature.
 #pragma once
 
 #include <filesystem>
@@ -12,14 +10,14 @@
 
 namespace mega::infer {
 
-// Metadata key of such files; its value is quantized_name.
+// Metadata key of quantised files; its value is quantized_name.
 inline constexpr const char* kQuantized = "quantized";
 
 // "int8" or "bf16". Error for f32.
 const char* quantized_name(kernels::WeightType type);
 
-// Writes `to`, whole or not at all. Error where `from` is no model file, is quantised already, or has weights
-// that are no numbers.
+// Writes `to` atomically. Error if `from` is not a model file, is already quantised, or has weights that are
+// not finite.
 void quantize(const std::filesystem::path& from, const std::filesystem::path& to, kernels::WeightType type);
 
 }  // namespace mega::infer

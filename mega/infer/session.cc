@@ -8,7 +8,7 @@
 namespace mega::infer {
 namespace {
 
-// Tokens read at once: enough for full speed, and memory that does not grow with the text.
+// Tokens per piece: enough for full speed, with bounded memory.
 constexpr size_t kPiece = 512;
 
 }  // namespace
@@ -19,7 +19,7 @@ Session::Session(std::shared_ptr<const LanguageModel> model, std::shared_ptr<Thr
       pool_(std::move(pool)),
       work_(std::make_unique<Workspace>()),
       state_(model_->initial_state(weight_type(cache))) {
-  require(pool_ != nullptr, "a session needs threads to work on");
+  require(pool_ != nullptr, "a session needs a thread pool");
 }
 
 Session::Session(const Session& other)
@@ -36,17 +36,18 @@ void Session::feed(std::span<const int32_t> tokens) {
 }
 
 void feed_together(std::span<Session* const> sessions, std::span<const std::span<const int32_t>> tokens) {
-  require(sessions.size() == tokens.size(), sessions.size(), " sessions, and tokens for ", tokens.size());
+  require(sessions.size() == tokens.size(), sessions.size(), " sessions, but tokens for ", tokens.size());
   for (size_t i = 0; i < sessions.size(); ++i) {
-    require(sessions[i]->model_ == sessions[0]->model_, "sessions of different models cannot go together");
+    require(sessions[i]->model_ == sessions[0]->model_,
+            "sessions of different models cannot be in one batch");
     for (size_t other = 0; other < i; ++other)
-      require(sessions[other] != sessions[i], "a session cannot go on in two ways at once: fork it");
+      require(sessions[other] != sessions[i], "a session cannot be in a batch twice: fork it");
     sessions[i]->model_->check_tokens(tokens[i]);
     sessions[i]->check_room(std::ssize(tokens[i]));
   }
   std::vector<size_t> done(sessions.size(), 0);
   while (true) {
-    // A share of what is left of each text, so that all together make one piece.
+    // A share of the rest of each text, so that together they make one piece.
     size_t unfinished = 0;
     for (size_t i = 0; i < sessions.size(); ++i) unfinished += done[i] < tokens[i].size() ? 1 : 0;
     if (unfinished == 0) return;
@@ -86,8 +87,8 @@ void predict_together(std::span<Session* const> sessions) {
   std::vector<Session*> waiting;
   std::vector<float> features;
   for (Session* session : sessions) {
-    require(session->model_ == sessions[0]->model_, "sessions of different models cannot go together");
-    require(!session->features_.empty(), "a model that has read nothing predicts nothing: feed </s> first");
+    require(session->model_ == sessions[0]->model_, "sessions of different models cannot be in one batch");
+    require(!session->features_.empty(), "no logits before the first token: feed </s> first");
     if (!session->logits_.empty()) continue;
     waiting.push_back(session);
     features.insert(features.end(), session->features_.begin(), session->features_.end());
@@ -96,7 +97,7 @@ void predict_together(std::span<Session* const> sessions) {
   const TokenOutput& output = sessions[0]->model_->output();
   const int64_t rows = std::ssize(waiting), width = std::ssize(waiting[0]->features_);
   const Run run{*waiting[0]->pool_, *waiting[0]->work_};
-  if (rows == 1) {  // straight to where they stay
+  if (rows == 1) {  // write the result in place
     std::vector<float>& own = waiting[0]->logits_;
     own.resize(static_cast<size_t>(output.vocabulary()));
     output.logits({features.data(), width}, {own.data(), output.vocabulary()}, 1, run);
@@ -111,7 +112,8 @@ void predict_together(std::span<Session* const> sessions) {
 
 void Session::score(std::span<const int32_t> tokens, std::span<const int32_t> next, std::span<float> out) {
   require(next.size() == tokens.size() && out.size() == tokens.size(), tokens.size(), " tokens, ",
-          next.size(), " that come next, and room for ", out.size(), " log-probabilities");
+          next.size(), " next tokens, and space for ", out.size(),
+          " log-probabilities: expected equal sizes");
   model_->check_tokens(tokens);
   model_->check_tokens(next);
   check_room(std::ssize(tokens));

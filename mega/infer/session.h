@@ -1,13 +1,13 @@
-// A text that a language model reads, or writes: the model's state in it.
+// A session of a language model: its state after reading or generating a text.
 //
 //   const auto model = LanguageModel::open("model.safetensors");
 //   Session session(model, std::make_shared<ThreadPool>());
 //   session.feed(tokens);
 //   const int32_t next = sampler.draw(session.logits(), tokens);
 //
-// A session is a value: a copy, or fork, goes its own way from the same place. Memory does not grow with the
-// text where the model attends in chunks. Sessions of one model may be used on several threads at once, each
-// on one at a time.
+// A session is a value: a copy, or fork, continues independently from the same position. With chunked
+// attention, memory does not grow with the text. Different sessions of one model may be used concurrently
+// from several threads; a single session is not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class Session : public Predictor {
   Session(Session&&) = default;
   Session& operator=(Session&&) = default;
 
-  // What is fed in any number of cuts gives the same up to rounding. A call that fails leaves the session as
-  // it was.
+  // Feeding a text in any number of pieces gives the same result up to rounding. A call that fails leaves the
+  // session unchanged.
   void feed(std::span<const int32_t> tokens) override;
   std::span<const float> logits() override;
   int64_t position() const override { return state_.position; }
@@ -44,11 +44,10 @@ class Session : public Predictor {
 
   Session fork() const { return *this; }
 
-  // Bytes of the state.
+  // Size of the state in bytes.
   int64_t bytes() const { return state_.bytes(); }
 
-  // One file, written whole or not at all. Loading one of another model, another version, or a damaged one is
-  // an Error.
+  // One file, written atomically. Loading a damaged file, or one of another model or version, is an Error.
   void save(const std::filesystem::path& path) const;
   static Session load(const std::filesystem::path& path, std::shared_ptr<const LanguageModel> model,
                       std::shared_ptr<ThreadPool> pool);
@@ -68,15 +67,15 @@ class Session : public Predictor {
   std::unique_ptr<Workspace> work_;
   State state_;
   std::vector<float> features_;  // (D) of the last token; empty before the first
-  std::vector<float> logits_;    // empty until somebody asks
+  std::vector<float> logits_;    // empty until requested
 };
 
-// Feeds many sessions of one model at once, tokens[i] to sessions[i]: weights are read once for all of them.
-// All use the first one's threads. A session must not be there twice. If it fails, no session has changed.
+// Feeds many sessions of one model in one batch, tokens[i] to sessions[i]: weights are read once for all.
+// Uses the thread pool of the first session. Sessions must be distinct. If it fails, no session has changed.
 void feed_together(std::span<Session* const> sessions, std::span<const std::span<const int32_t>> tokens);
 
-// Computes the logits of many sessions of one model at once, which each of them then has: the output layer is
-// read once for all of them.
+// Computes the logits of many sessions of one model in one batch and stores them in each session: the output
+// layer is read once for all.
 void predict_together(std::span<Session* const> sessions);
 
 }  // namespace mega::infer

@@ -17,14 +17,14 @@ using kernels::WeightType;
 constexpr const char* kBlocks = "blocks";
 constexpr const char* kCacheBits = "cache_bits";
 constexpr const char* kFeatures = "features";
-// No text is longer, and sums of positions stay far from overflow.
+// An upper bound for any text; sums of positions stay far from overflow.
 constexpr int64_t kMostPositions = int64_t{1} << 53;
 
 std::string prefix_of(size_t block) { return "blocks." + std::to_string(block) + "."; }
 
 DType dtype_of(WeightType type) { return type == WeightType::bf16 ? DType::BF16 : DType::F32; }
 
-// N, moving averages per channel; 0 without any.
+// N, EMA dimension per channel; 0 without EMA.
 int64_t averages_of(const BlockState& block, int64_t width) {
   return std::ssize(block.averages) / (kernels::ema_groups(width) * kernels::kEmaLanes);
 }
@@ -71,7 +71,7 @@ class Writer {
 
   std::map<std::string, int64_t> numbers_;
   std::vector<TensorView> tensors_;
-  std::deque<std::vector<std::byte>> kept_;  // a deque, because its elements stay where they are
+  std::deque<std::vector<std::byte>> kept_;  // a deque, because its elements do not move
 };
 
 class Reader {
@@ -98,7 +98,7 @@ class Reader {
       features = floats(tensor(kFeatures, DType::F32, {width()}));
     require(used_ == std::ssize(file_.tensors.tensors()), file_.where, ": has ",
             std::ssize(file_.tensors.tensors()) - used_,
-            " tensors that the state of one text does not have: padding, or those of another kind of model");
+            " tensors that do not belong to the state of one text: padding, or another kind of model");
     return {std::move(state_), std::move(features)};
   }
 
@@ -106,15 +106,14 @@ class Reader {
   int64_t width() const { return model_.options().block.width; }
 
   void check(bool ok, const std::string& what) const {
-    require(ok, file_.where, ": ", what, " cannot be of a state of this model");
+    require(ok, file_.where, ": ", what, " does not match a state of this model");
   }
 
   void check_model() const {
-    require(file_.fingerprint.has_value(), file_.where,
-            ": does not say which model's state it is, so that no model can go on from it");
+    require(file_.fingerprint.has_value(), file_.where, ": has no model fingerprint, so it cannot be loaded");
     const uint64_t own = model_.fingerprint();
-    require(*file_.fingerprint == own, file_.where, ": the state of another model, with the fingerprint ",
-            hexadecimal(*file_.fingerprint), ": this model's is ", hexadecimal(own));
+    require(*file_.fingerprint == own, file_.where, ": is the state of another model: its fingerprint is ",
+            hexadecimal(*file_.fingerprint), ", this model's is ", hexadecimal(own));
   }
 
   WeightType cache_type() const {
@@ -131,7 +130,7 @@ class Reader {
     return found;
   }
 
-  // Of F32 or BF16.
+  // From F32 or BF16.
   static std::vector<float> floats(const TensorView& tensor) {
     std::vector<float> numbers(static_cast<size_t>(tensor.elements()));
     if (tensor.dtype == DType::F32) {

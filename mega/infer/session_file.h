@@ -3,7 +3,7 @@
 // Numbers: `blocks`, `cache_bits` (32, or 16 for bf16; absent: 32) and `blocks.I.position`. Tensors, as
 // mega/nn/state.h has them for one text: `blocks.I.ema` (1, D, N), `blocks.I.keys` (1, O, Z) and
 // `blocks.I.values` (1, O, V) of the O positions of the open chunk, and `features` (D) of the last token.
-// What is empty is left out.
+// Empty tensors are left out.
 #pragma once
 
 #include <filesystem>
@@ -18,14 +18,14 @@ namespace mega::infer {
 
 struct SavedSession {
   State state;
-  std::vector<float> features;  // (D) of the last token; empty where nothing was read, or libtorch wrote it
+  std::vector<float> features;  // (D) of the last token; empty before the first, or if libtorch wrote it
 };
 
-// Written whole or not at all.
+// Writes the file atomically.
 void write_session(const std::filesystem::path& path, const LanguageModel& model, const State& state,
                    std::span<const float> features);
 
-// Error where the file is damaged, of another version or of another model.
+// Error if the file is damaged, or of another version or model.
 SavedSession read_session(const std::filesystem::path& path, const LanguageModel& model);
 SavedSession read_session(const StateFile& file, const LanguageModel& model);
 

@@ -1,5 +1,5 @@
-// What a text leaves behind in a model that has read it: the moving averages of every block, the keys and
-// values of the open chunk, and the place.
+// The streaming state of a model: the EMA state of every block, the keys and values of the open chunk, and
+// the position.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace mega::infer {
 
 struct BlockState {
-  AlignedVector<float> averages;  // as kernels/ema.h packs them; empty without a moving average
+  AlignedVector<float> averages;  // packed as in kernels/ema.h; empty without EMA
   KeyValueCache cache;
 };
 
-// A value: a copy goes its own way.
+// A value: copies are independent.
 struct State {
   std::vector<BlockState> blocks;
   int64_t position = 0;
@@ -28,8 +28,7 @@ struct State {
   }
 };
 
-// A stretch of rows that go through a model together with others: the next ones of a text. Without a state
-// they are all of it.
+// A range of rows in a batch: the next positions of a text. Without a state, the whole text.
 struct Segment {
   State* state = nullptr;
   int64_t begin = 0, length = 0;

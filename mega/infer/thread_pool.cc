@@ -14,7 +14,7 @@
 namespace mega::infer {
 namespace {
 
-// Longer than the pauses between the pieces of a token, too short to be felt by anyone else.
+// Longer than the pauses between the tasks of a token, too short to disturb other processes.
 constexpr std::chrono::microseconds kPatience(80);
 constexpr int kMostThreads = 1024;
 
@@ -26,12 +26,12 @@ void pause() {
 #endif
 }
 
-// Waits for a moment each time it is asked, until its patience is over.
+// Spins for a moment per call, until the time limit is reached.
 class BusyWait {
  public:
   bool go_on() {
     pause();
-    // Looking at the clock costs as much as some pauses.
+    // Reading the clock costs as much as several pauses.
     return ++pauses_ % 16 != 0 || std::chrono::steady_clock::now() - start_ < kPatience;
   }
 
@@ -42,31 +42,31 @@ class BusyWait {
 
 }  // namespace
 
-// A job is open while it may be joined. The caller publishes it, works on it, closes it when nothing is left
-// to take, and waits for those who joined. A thread that comes too late is never waited for.
+// A job is open while workers may join it. The caller publishes it, works on it, closes it when no items are
+// left, and waits for the workers that joined. It never waits for a worker that did not join.
 struct ThreadPool::Shared {
-  // The state of the current job: how many workers are at it, whether it is open, whether the pool ends,
-  // whether a worker has gone to sleep since it was published, and from bit kNumber on the number of the job,
-  // by which a worker tells a new one.
+  // The state of the current job: number of workers in it, whether it is open, whether the pool is shutting
+  // down, whether a worker has gone to sleep since it was published, and from bit kNumber on the job number,
+  // by which a worker recognises a new job.
   static constexpr uint32_t kWorkers = (1u << 12) - 1, kOpen = 1u << 12, kEnd = 1u << 13, kAsleep = 1u << 14,
                             kNumber = 1u << 15;
   alignas(64) std::atomic<uint32_t> state{0};
-  alignas(64) std::atomic<int64_t> next{0};  // the first item that nobody has taken
+  alignas(64) std::atomic<int64_t> next{0};  // the first item not yet taken
   alignas(64) std::atomic<bool> busy{false};
 
-  // The job. Written by the caller while no job is open and no worker is at one.
+  // The job. Written by the caller while no job is open and no worker is in one.
   Call call = nullptr;
   const void* context = nullptr;
   int64_t items = 0, grain = 1, shares = 1;
   std::atomic<bool> failed{false};
-  std::exception_ptr error;  // of the one who set `failed`
+  std::exception_ptr error;  // written by the thread that set `failed`
 
   std::vector<std::thread> workers;
 
   void take_pieces() {
     try {
       for (int64_t begin = next.load(std::memory_order_relaxed); begin < items;) {
-        // A share of what is left: long ranges first, short ones at the end, so that no thread waits for
+        // A share of the remaining items: long ranges first, short ones at the end, so that no thread waits
         // long.
         const int64_t grains = (items - begin - 1) / grain / shares + 1;
         const int64_t end = std::min(begin + grains * grain, items);
@@ -80,7 +80,7 @@ struct ThreadPool::Shared {
     }
   }
 
-  // Joins the next job after the one that was `joined` last, and tells its state; kEnd: there will be none.
+  // Joins the next job after the last one `joined` and returns its state; kEnd: the pool is shutting down.
   uint32_t join_next(uint32_t joined) {
     BusyWait wait;
     for (;;) {
@@ -91,7 +91,7 @@ struct ThreadPool::Shared {
       } else if (!wait.go_on()) {
         if (!(now & kAsleep) && !state.compare_exchange_weak(now, now | kAsleep)) continue;
         state.wait(now | kAsleep);
-        wait = BusyWait();  // one who wakes too late for this job is in time for the next
+        wait = BusyWait();  // too late for this job: spin for the next
       }
     }
   }
@@ -125,8 +125,8 @@ struct ThreadPool::Shared {
 };
 
 ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
-  require(threads >= 0 && threads <= kMostThreads, "a thread pool of ", threads,
-          " threads; give a number from 1 to ", kMostThreads, ", or 0 for one on each core");
+  require(threads >= 0 && threads <= kMostThreads, "cannot use ", threads, " threads: expected 1 to ",
+          kMostThreads, ", or 0 for one per core");
   if (threads == 0)
     threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
   try {
@@ -134,7 +134,7 @@ ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
       shared_->workers.emplace_back([shared = shared_.get()] { shared->work(); });
   } catch (const std::system_error& error) {
     shared_->end();
-    fail("the system does not start ", threads, " threads (", error.what(), "); ask for fewer");
+    fail("cannot start ", threads, " threads (", error.what(), "); use fewer");
   }
 }
 
@@ -146,7 +146,7 @@ void ThreadPool::run(int64_t items, int64_t grain, Call call, const void* contex
   if (items <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   Shared& shared = *shared_;
-  // The one who has the pool may be a body of its own job: a nested call works alone as well.
+  // The pool may be busy with the job of this very body: a nested call runs on its own thread, too.
   if (items <= grain || shared.workers.empty() || shared.busy.exchange(true, std::memory_order_acquire))
     return call(context, 0, items);
   shared.call = call;

@@ -1,5 +1,5 @@
-// Threads that wait, busily for a moment, for the next piece of work: a token of a small model is a hundred
-// pieces of a few microseconds.
+// Threads that spin briefly before they sleep while waiting for work: a token of a small model is a hundred
+// tasks of a few microseconds.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace mega::infer {
 
-// May be used from several threads at once: while one of them has the pool, another does its work alone.
+// Thread-safe: while one caller uses the pool, other callers do their work on their own thread.
 class ThreadPool {
  public:
-  // As many threads in all, the caller's among them; 0: one for each core.
+  // Number of threads including the caller's; 0: one per core.
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -19,10 +19,10 @@ class ThreadPool {
 
   int threads() const;
 
-  // Calls body(begin, end) for ranges that together are [0, items), each a multiple of `grain` long but the
-  // last, and returns when all are done. Which range a thread gets is not fixed, so a body's results must not
-  // depend on it. What a body throws is thrown here, once all threads have stopped; of several exceptions,
-  // one. A body may call run() itself: then it works alone.
+  // Calls body(begin, end) for disjoint ranges that cover [0, items), each except the last a multiple of
+  // `grain` long, and returns when all are done. The split is not deterministic, so results must not depend
+  // on it. If bodies throw, one of the exceptions is rethrown here after all threads have stopped. A body may
+  // call run() itself: the nested call runs on its own thread only.
   template <class Body>
   void run(int64_t items, int64_t grain, const Body& body) {
     run(

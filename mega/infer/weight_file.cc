@@ -13,11 +13,11 @@ using kernels::WeightType;
 const TensorView& WeightFile::find(const std::string& name, int64_t elements) const {
   const TensorView& tensor = tensors_.at(name);
   require(tensor.elements() == elements, where_, ": ", name, " has ", tensor.elements(),
-          " numbers, the model's options ask for ", elements);
+          " numbers, the model's options require ", elements);
   return tensor;
 }
 
-// Weights of other writers may lie at any byte.
+// Files of other writers may be unaligned.
 std::span<const float> WeightFile::floats(const TensorView& tensor) {
   require(tensor.dtype == DType::F32, where_, ": ", tensor.name, ": expected F32, got ",
           to_string(tensor.dtype));

@@ -1,5 +1,5 @@
-// The tensors of a model file as the kernels read them: checked for type and shape, and left where they are
-// mapped.
+// The tensors of a model file in the form that the kernels read: checked for type and shape, and used in
+// place from the memory map.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace mega::infer {
 
-// What it gives is valid as long as it and the file live.
+// Results are valid for the lifetime of this object and the file.
 class WeightFile {
  public:
   WeightFile(Safetensors tensors, std::string where)
@@ -25,7 +25,7 @@ class WeightFile {
 
   // A matrix (rows, depth) of F32, BF16, or I8 with one scale per row, as `mega quantize` writes it.
   kernels::Weights matrix(const std::string& name, int64_t rows, int64_t depth);
-  // The same, transposed: (depth, rows) in the file. For small ones, as it is copied.
+  // The same, transposed: (depth, rows) in the file. Copied, so for small matrices.
   kernels::Weights transposed(const std::string& name, int64_t rows, int64_t depth);
 
   // `count` numbers of F32, whatever their shape.
@@ -37,7 +37,7 @@ class WeightFile {
 
   Safetensors tensors_;
   std::string where_;
-  // What cannot be used where it lies. Deques, because their elements stay where they are.
+  // Tensors that cannot be used in place. Deques, because their elements do not move.
   std::deque<AlignedVector<float>> copies_;
   std::deque<std::vector<int32_t>> sums_;
 };

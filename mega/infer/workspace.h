@@ -1,4 +1,4 @@
-// Memory that a pass through a model needs for a moment, kept from pass to pass.
+// Temporary memory of a forward pass, reused from pass to pass.
 #pragma once
 
 #include <array>
@@ -12,36 +12,36 @@
 
 namespace mega::infer {
 
-// One piece of memory for each purpose: what is in use at the same time must not share one.
+// One buffer per purpose: data that is in use at the same time needs different purposes.
 class Workspace {
  public:
   enum Purpose {
-    kInput,     // embeddings, then what goes from block to block
-    kNormed,    // of a sublayer's input
-    kAveraged,  // what the moving average gives
+    kInput,     // embeddings, then the activations between blocks
+    kNormed,    // normalised input of a sublayer
+    kAveraged,  // EMA output
     kMixed,     // the mixed projection
     kValues,
     kQueries,
     kKeys,
     kAttended,
-    kCandidate,  // the part of it that attention gives; the feed-forward's output
-    kHidden,     // inside the feed-forward
-    kOpenKeys,   // of an open chunk, in one piece
+    kCandidate,  // attention's part of the candidate; output of the feed-forward
+    kHidden,     // hidden layer of the feed-forward
+    kOpenKeys,   // keys of an open chunk, contiguous
     kOpenValues,
-    kPartials,  // of attention to single pages
+    kPartials,  // partial results of attention to single pages
     kQuantized,
     kScales,
     kEmbedded,
-    kReduced,  // features for a band of the output
+    kReduced,  // projected features for a band of the adaptive softmax
     kLogits,
     kPurposes
   };
 
-  // At least so many floats, whose contents are undefined.
+  // At least `count` floats, uninitialised.
   float* floats(Purpose purpose, int64_t count) {
     Piece& piece = pieces_[purpose];
     if (piece.size < count) {
-      piece.memory.reset();  // first, so that never both are there
+      piece.memory.reset();  // first, so that old and new memory never coexist
       piece.memory.reset(static_cast<float*>(
           ::operator new(static_cast<size_t>(count) * sizeof(float), std::align_val_t(kCacheLine))));
       piece.size = count;
@@ -66,12 +66,12 @@ class Workspace {
   std::array<Piece, kPurposes> pieces_;
 };
 
-// What a pass works with.
+// Resources of a forward pass.
 struct Run {
   ThreadPool& pool;
   Workspace& work;
 
-  // Calls body(begin, end) on ranges of rows worth a thread's while.
+  // Calls body(begin, end) on ranges of rows large enough to be worth a thread.
   template <class Body>
   void rows(int64_t rows, int64_t columns, const Body& body) const {
     constexpr int64_t kWorthwhile = 2048;  // elements

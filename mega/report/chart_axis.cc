@@ -69,8 +69,7 @@ Axis make_axis(double low, double high, bool log, int wanted, bool rounded) {
     high += margin;
   }
   Axis axis{.low = low, .high = high, .log = log, .ticks = {}};
-  constexpr double kLinearEnough =
-      4;  // below this ratio of max to min, too few of 1, 2, 5 fall into the range
+  constexpr double kLinearEnough = 4;  // with a smaller max / min, too few of 1, 2, 5 are in the range
   if (log && high / low >= kLinearEnough)
     add_log_ticks(axis, wanted);
   else

@@ -11,8 +11,7 @@ namespace mega {
 
 class Progress {
  public:
-  // `total` 0: unknown. `unit` follows the rate: "examples", "MB". Whether `to` is a terminal is detected
-  // here.
+  // `total` 0: unknown. `unit` follows the rate: "examples", "MB". Detects whether `to` is a terminal.
   Progress(std::string title, int64_t total, std::string unit, std::FILE* to = stderr);
   // Ends the status line.
   ~Progress();
@@ -32,8 +31,7 @@ class Progress {
 
   using Clock = std::chrono::steady_clock;
   std::string title_, unit_, detail_;
-  int64_t total_, done_ = 0,
-                  first_ = -1;  // first_: `done` of the first update, for the rate of a resumed run
+  int64_t total_, done_ = 0, first_ = -1;  // first_: of the first update, for the rate of a resumed run
   std::FILE* to_;
   bool terminal_, drawn_ = false;
   Clock::time_point start_, first_time_, last_drawn_;

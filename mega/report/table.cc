@@ -17,8 +17,7 @@ struct Column {
 
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
-// A number, optionally with sign, separators and a short unit: "1,386,874", "-0.5", "1.5 KiB", "2.9×", "97
-// %".
+// A number, optionally with sign, separators and unit: "1,386,874", "-0.5", "1.5 KiB", "2.9×", "97 %".
 bool looks_numeric(std::string_view cell) {
   constexpr int64_t kLongestUnit = 8;
   size_t i = 0;

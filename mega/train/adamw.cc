@@ -29,7 +29,7 @@ AdamW::AdamW(std::vector<Tensor> parameters, const TrainOptions& options)
 
 AdamW::AdamW(const ops::NamedTensors& parameters, const TrainOptions& options) : options_(options) {
   for (const auto& [name, parameter] : parameters) {
-    require(parameter.is_contiguous(), "AdamW updates contiguous parameters only");
+    require(parameter.is_contiguous(), "AdamW: parameters must be contiguous");
     names_.push_back(name);
     parameters_.push_back(parameter);
     means_.push_back(torch::zeros_like(parameter));
@@ -43,8 +43,8 @@ AdamW::AdamW(const ops::NamedTensors& parameters, const TrainOptions& options) :
       factors_[i] = group;
       used = true;
     }
-    require(used, "train.groups: no parameter is called ", in_quotes(group.names),
-            "; `mega inspect` lists their names, and * stands for anything");
+    require(used, "train.groups: no parameter matches ", in_quotes(group.names),
+            "; names are those of the tensors in the model file, and * matches anything");
   }
 }
 

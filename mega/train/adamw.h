@@ -1,5 +1,5 @@
-// The released optimiser: Adam with decoupled weight decay on every parameter, and clipping by the global
-// norm.
+// The optimiser of the released implementation: Adam with decoupled weight decay on every parameter, and
+// clipping by the global gradient norm.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 
 namespace mega::train {
 
-// Not libtorch's AdamW: there epsilon is added to the bias-corrected root of the second moment, here to the
-// raw one, as in the implementation the published numbers came from:
+// Differs from libtorch's AdamW, which adds epsilon to the bias-corrected root of the second moment; here it
+// is added to the raw one, as in the released implementation:
 //   p -= lr wd p;  p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps)
 class AdamW {
  public:
   AdamW(std::vector<torch::Tensor> parameters, const TrainOptions& options);
-  // With names, `options.groups` applies; a later group wins, and one that matches nothing is an Error.
+  // `options.groups` match by name; later groups win, and a group that matches nothing is an Error.
   AdamW(const ops::NamedTensors& parameters, const TrainOptions& options);
 
-  // Clips the gradients to `options.clip` (0: not at all), updates with the given learning rate, and returns
-  // the gradients' norm before clipping. Where that is not finite nothing is updated.
+  // Clips the gradients to `options.clip` (0: off), updates with the given learning rate, and returns the
+  // gradient norm before clipping. If that is not finite, nothing is updated.
   double step(double learning_rate);
   void zero_gradients();
 
-  // Both moments of every parameter, and the number of updates: what a resumed run needs.
+  // Both moments of every parameter and the number of updates: the training state of the optimiser.
   ops::NamedTensors state() const;
   void load_state(const Safetensors& file);
 

@@ -21,7 +21,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The number in a file of one number; below 0 where there is none ("max").
+// Reads a file with a single number; < 0 if it has none ("max").
 double number_in(const std::string& path) {
   std::ifstream file(path);
   double number = -1.0;
@@ -39,7 +39,7 @@ double available_on_machine() {
   return -1.0;
 }
 
-// Room in the container, counting what it could drop from the file cache as room.
+// Free memory of the container, including reclaimable file cache.
 double available_in_container() {
   const double limit = number_in("/sys/fs/cgroup/memory.max"),
                used = number_in("/sys/fs/cgroup/memory.current");
@@ -71,15 +71,15 @@ void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch
   if (available < 0 || needed <= available) return;
   const double none = training_bytes(recipe, parameters, {0, largest.length});
   const double one = training_bytes(recipe, parameters, {1, largest.length});
-  std::string advice = "a smaller model would fit";
+  std::string advice = "use a smaller model";
   if (one <= available) {
     const double each = (needed - one) / static_cast<double>(std::max<int64_t>(1, largest.examples - 1));
     const auto fits = std::max<int64_t>(1, static_cast<int64_t>((available - one) / each) + 1);
     advice = "train.batch=" +
              std::to_string(recipe.train.batch_unit == BatchUnit::examples ? fits : fits * largest.length) +
-             " fits; train.accumulation makes up for it";
+             " fits; use train.accumulation to keep the effective batch size";
   } else {
-    // Activations grow with the length; attention keeps no more than that, in chunks or not.
+    // Activations grow linearly with the length, chunked or not.
     const double share = (available - none) / (one - none);
     const auto length = static_cast<int64_t>(share * static_cast<double>(largest.length));
     if (length > 0)
@@ -87,8 +87,8 @@ void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch
                " positions (input.max_length) fits";
   }
   fail("training needs about ", human_bytes(static_cast<uint64_t>(needed)), " for ", largest.examples,
-       " sequences of ", largest.length, " positions, and there are ",
-       human_bytes(static_cast<uint64_t>(available)), "; ", advice);
+       " sequences of ", largest.length, " positions, but only ",
+       human_bytes(static_cast<uint64_t>(available)), " are available; ", advice);
 }
 
 double sgemm_gflops() {
@@ -107,18 +107,18 @@ double sgemm_gflops() {
 
 double measure_update(Task& task, const TrainOptions& options) {
   constexpr double kLongEnough = 2.0, kTooLong = 20.0;
-  constexpr int kFewest = 4, kMost = 16;  // batches differ in length: one tells little
+  constexpr int kFewest = 4, kMost = 16;  // several, because batches differ in length
   const auto run = [&] {
     task.draw(1);
     const auto start = Clock::now();
     task.loss(0).sum.backward();
     return seconds_since(start);
   };
-  // Running statistics of batch norms move with every batch.
+  // Save the running statistics of batch norms, which change with every batch.
   std::vector<std::pair<torch::Tensor, torch::Tensor>> buffers;
   for (const torch::Tensor& buffer : task.model().buffers()) buffers.emplace_back(buffer, buffer.clone());
   double total = run(), count = 1.0;
-  if (total < kTooLong) {  // the first one also warmed up
+  if (total < kTooLong) {  // discard the first one, which included warm-up
     total = count = 0.0;
     while ((total < kLongEnough || count < kFewest) && total < kTooLong && count < kMost) {
       total += run();

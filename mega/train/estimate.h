@@ -1,4 +1,4 @@
-// What a run will cost, before its first step.
+// Estimates memory and time of a run before its first step.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,19 @@
 
 namespace mega::train {
 
-// Bytes this process may still take: of the machine, and of the container it runs in.
+// Available memory in bytes, limited by the machine and the container.
 double available_memory();
 
-// Bytes at the peak: weights, gradients, both moments, the average, activations of the largest batch.
+// Peak memory in bytes: weights, gradients, both moments, the average, activations of the largest batch.
 double training_bytes(const Recipe& recipe, int64_t parameters, const LargestBatch& largest);
 
-// Error if that is more than there is; says which batch, or which length, would fit.
+// Error if that is more than available; the message names a batch size or length that fits.
 void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch& largest, double available);
 
-// GFLOP/s of a 1024^3 float32 product here and now: the yardstick of speed.
+// Measured GFLOP/s of a 1024^3 float32 matrix product, the reference for speed.
 double sgemm_gflops();
 
-// Seconds an update takes, measured on a few batches without changing a weight; the task begins again
-// afterwards.
+// Seconds per update, measured on a few batches without changing weights; restarts the task afterwards.
 double measure_update(Task& task, const TrainOptions& options);
 
 }  // namespace mega::train

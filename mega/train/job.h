@@ -1,4 +1,4 @@
-// What a run is about, once its data has been looked at: the recipe that fits it, its size, and its task.
+// A training job after its data has been loaded: the recipe adapted to the data, sizes, and the task.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace mega::train {
 
-// Sizes of the largest batch that training will see.
+// Sizes of the largest training batch.
 struct LargestBatch {
   int64_t examples = 0, length = 0;
 };
@@ -22,18 +22,18 @@ class Job {
  public:
   virtual ~Job() = default;
 
-  // As asked for, with what the data decides.
+  // The user's recipe, with the options that depend on the data filled in.
   const Recipe& recipe() const { return recipe_; }
-  // How it is trained may still change.
+  // Training options may still be changed.
   TrainOptions& training() { return recipe_.train; }
 
   virtual std::string describe() const = 0;  // the data in one line
   virtual const std::string& checksum() const = 0;
   virtual LargestBatch largest_batch() const = 0;
-  // Headline figures of the data, for the report.
+  // Headline numbers of the data, for the report.
   virtual std::vector<std::pair<std::string, std::string>> summary() const = 0;
 
-  // A task with fresh weights; the job must outlive it.
+  // A task with newly initialised weights; the job must outlive it.
   virtual std::unique_ptr<Task> make_task(torch::Device device) const = 0;
 
  protected:

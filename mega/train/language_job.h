@@ -1,4 +1,4 @@
-// Training a language model on a corpus.
+// Trains a language model on a corpus.
 #pragma once
 
 #include "mega/data/corpus/corpus.h"

@@ -50,7 +50,9 @@ BlockPlan block_plan(const Recipe& recipe) {
   if (plan.chunk > 0) return plan;
   const ReadingPlan reading = recipe.model.kind().reading();
   plan.chunk = reading.has_window() ? reading.window : reading.chunk;
-  require(plan.chunk > 0, "train.blocks.chunk: attention over the whole text needs a size of its own here");
+  require(plan.chunk > 0,
+          "train.blocks.chunk: with full attention (model.block.chunk = -1), set the chunk size of the "
+          "blocks here");
   return plan;
 }
 

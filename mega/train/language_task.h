@@ -1,4 +1,4 @@
-// Language models: predict every next token of a running text.
+// The task of language models: predict the next token of a running text.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@ Scores text_scores(const infer::ScoreResult& result, TextUnits units);
 // Throws unless the recipe reads running text.
 const LanguageInput& language_input(const Recipe& recipe);
 
-// The blocks that the recipe trains on, with the chunk that they are counted in.
+// The training blocks of the recipe, with the chunk size that they are multiples of.
 BlockPlan block_plan(const Recipe& recipe);
 
 class LanguageTask : public BatchTask {
  public:
-  // The corpus must outlive the task. Weights are drawn from the recipe's seed.
+  // The corpus must outlive the task. Weights are initialised from the recipe's seed.
   LanguageTask(const Recipe& recipe, const data::Corpus& corpus, torch::Device device);
 
   torch::nn::Module& model() override { return *model_; }
@@ -51,8 +51,8 @@ class LanguageTask : public BatchTask {
   const data::Corpus& corpus_;
   torch::Device device_;
   std::shared_ptr<models::TokenModel> model_;
-  // With train.blocks.carry: the state that the batches of an update begin with, and the one after each of
-  // them, so that the loss of a batch can be computed again.
+  // With train.blocks.carry: the state before the batches of an update, and after each of them, so that the
+  // loss of a batch can be recomputed.
   const nn::State& carried() const { return after_.empty() ? carried_ : after_.back(); }
   nn::State carried_;
   std::vector<nn::State> after_;

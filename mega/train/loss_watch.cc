@@ -13,8 +13,8 @@ std::optional<double> LossWatch::add(double loss) {
     if (z > kSpike) spike = z;
   }
   ++count_;
-  // A spike enters as if it had been just large enough, so that one does not hide the next, and a new level
-  // is learnt in the end.
+  // A spike is clamped to the threshold, so that it does not hide the next one, while the mean still adapts
+  // to a new level.
   const double bounded = spike ? mean_ + kSpike * std::sqrt(variance_) : loss;
   const double weight = std::max(1.0 - kMemory, 1.0 / static_cast<double>(count_));
   const double difference = bounded - mean_;

@@ -1,4 +1,4 @@
-// Watches the loss of a run for spikes.
+// Detects spikes of the training loss.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace mega::train {
 
-// A running mean and deviation; a loss far above them is a spike.
+// Keeps a running mean and standard deviation; a loss far above is a spike.
 class LossWatch {
  public:
-  // The z-score of a spike, else nothing. The first updates, and spikes themselves, are not judged by.
+  // The z-score if this is a spike, else nullopt. The first updates are never spikes.
   std::optional<double> add(double loss);
 
  private:

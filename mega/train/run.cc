@@ -37,7 +37,7 @@ std::string now() {
   return text;
 }
 
-// What the user chose or the recipe says; defaults are in recipe.json.
+// The options that differ from their defaults; recipe.json has all of them.
 std::string configuration_table(const Recipe& recipe) {
   Table table({"option", "value"});
   for (const OptionRow& row : option_rows(recipe))
@@ -48,11 +48,11 @@ std::string configuration_table(const Recipe& recipe) {
 void start_from(torch::nn::Module& model, const std::string& path) {
   const std::vector<std::string> fresh = load_matching_weights(model, ModelFile::open(path).tensors);
   require(fresh.size() < weights_of(model).size(), path,
-          ": no weight of this model has the name and shape of one there");
-  say("started from " + path + (fresh.empty() ? "" : "; initialised anew: " + join(fresh, ", ")));
+          ": no weight of this model matches the name and shape of a tensor in the file");
+  say("started from " + path + (fresh.empty() ? "" : "; newly initialised: " + join(fresh, ", ")));
 }
 
-// A run goes on with the examples it began with: others would make it neither the old run nor a new one.
+// A resumed run must use the same examples.
 void require_same_data(const fs::path& folder, const std::string& checksum) {
   const auto checkpoint = newest_checkpoint(folder, [](const std::string&) {});
   if (!checkpoint) return;
@@ -67,10 +67,10 @@ void require_same_data(const fs::path& folder, const std::string& checksum) {
         "going on as if the data were the same");
   fail(folder.string(), ": the examples are not those the run began with (checksum ", checksum, ", then ",
        before->second, "); start a new run, with --init ", (folder / "model.safetensors").string(),
-       " if it shall go on from this one");
+       " to continue from this model");
 }
 
-// As many updates as fit into the time; the warm-up keeps its share.
+// Sets the number of updates that fit into the time; the warm-up keeps its share.
 void fit_updates(TrainOptions& options, double seconds, double seconds_per_update) {
   const double warmup =
       options.updates > 0 ? static_cast<double>(options.warmup) / static_cast<double>(options.updates) : 0.0;
@@ -93,7 +93,7 @@ void announce(const Job& job, int64_t parameters) {
   say("parameters  " + with_thousands(parameters));
 }
 
-// Measures an update, and sets their number where a time is given.
+// Measures an update, and sets the number of updates if a time is given.
 void estimate(Job& job, Task& task, int64_t parameters, double available, const RunRequest& request) {
   TrainOptions& train = job.training();
   const double seconds = measure_update(task, train);
@@ -103,7 +103,7 @@ void estimate(Job& job, Task& task, int64_t parameters, double available, const 
   say("estimate    " + human_bytes(static_cast<uint64_t>(bytes)) + " beyond the data (" +
       human_bytes(static_cast<uint64_t>(std::max(0.0, available))) + " free), " +
       human_seconds(seconds * static_cast<double>(train.updates)) + " for " + with_thousands(train.updates) +
-      " updates of " + human_seconds(seconds) + ", evaluations apart");
+      " updates of " + human_seconds(seconds) + ", without evaluations");
 }
 
 RunSettings settings_of(const Job& job, int64_t parameters, const RunRequest& request, double gflops) {
@@ -126,10 +126,10 @@ RunSettings settings_of(const Job& job, int64_t parameters, const RunRequest& re
 void open_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  require(!error, folder.string(), ": cannot make this folder: ", error.message());
+  require(!error, folder.string(), ": cannot create this folder: ", error.message());
 }
 
-// The test examples are seen once, by the model that was chosen without them.
+// The test examples are used once, by the model chosen on the validation examples.
 Scores test(const fs::path& folder, Task& task, Trainer& trainer) {
   load_weights(task.model(), ModelFile::open(folder / "model.safetensors").tensors);
   Report report;
@@ -156,7 +156,7 @@ bool holds_a_run(const fs::path& folder) { return fs::exists(folder / kRecipe); 
 
 Recipe load_run_recipe(const fs::path& folder) {
   const std::string path = folder / kRecipe;
-  require(holds_a_run(folder), folder.string(), ": no run was begun here: it has no ", kRecipe);
+  require(holds_a_run(folder), folder.string(), ": not a run directory: it has no ", kRecipe);
   Recipe recipe;
   options_from_json(recipe, parse_json(read_file(path), path), {path, {}, ""});
   validate(recipe);
@@ -167,7 +167,7 @@ torch::Device parse_device(const std::string& name) {
   try {
     const torch::Device device(name);
     require(!device.is_cuda() || torch::cuda::is_available(), "--device ", name,
-            ": this libtorch has no CUDA, or no card is there");
+            ": this libtorch has no CUDA support, or there is no GPU");
     return device;
   } catch (const c10::Error&) {
     fail("--device: expected cpu, cuda or cuda:N, got ", in_quotes(name));
@@ -176,7 +176,7 @@ torch::Device parse_device(const std::string& name) {
 
 RunResult run(const RunRequest& request) {
   const torch::Device device = parse_device(request.device);
-  if (!device.is_cpu()) say("note: devices other than the CPU run the reference forms, and are untested");
+  if (!device.is_cpu()) say("note: devices other than the CPU use the reference forms and are untested");
   validate(request.recipe);
   const std::unique_ptr<Job> job = make_job(request.recipe);
   RunResult result;

@@ -14,22 +14,22 @@ struct RunRequest {
   Recipe recipe;
   std::filesystem::path folder;  // the run directory
   bool resume = false;
-  bool estimate_only = false;  // say what the run would cost, and stop
+  bool estimate_only = false;  // print estimated memory and time, and stop
   std::string device = "cpu";
-  double seconds = 0.0;  // > 0: as many updates as fit into this time, measured beforehand
+  double seconds = 0.0;  // > 0: set the number of updates to fit this time, by measuring an update
   std::string command;   // for the report
 };
 
 struct RunResult {
   Outcome outcome;
-  Scores test;  // of the best model; empty where there are no test examples
+  Scores test;  // scores of the best model; empty without test examples
   int64_t parameters = 0;
 };
 
-// Everything is said on standard error; the run directory also gets recipe.json and result.json.
+// Prints to standard error; also writes recipe.json and result.json to the run directory.
 RunResult run(const RunRequest& request);
 
-// The recipe of a run that was begun: what resuming it needs.
+// The recipe of an existing run, for resuming it.
 Recipe load_run_recipe(const std::filesystem::path& folder);
 bool holds_a_run(const std::filesystem::path& folder);
 

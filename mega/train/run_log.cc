@@ -36,7 +36,7 @@ RunLog::RunLog(std::filesystem::path folder, int64_t update) : folder_(std::move
         if (!(at >= 0 && at <= static_cast<double>(update))) continue;
         remember(line);
       } catch (const std::exception&) {
-        continue;  // the line a killed run was writing
+        continue;  // a partial line of a killed run
       }
       kept += line + "\n";
     }
@@ -75,7 +75,7 @@ void RunLog::show(const std::function<void()>& event) {
   try {
     event();
   } catch (const Error&) {
-    // A full disk: no run is lost because it cannot be shown.
+    // E.g. a full disk: a logging error must not end the run.
   }
 }
 

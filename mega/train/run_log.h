@@ -1,5 +1,4 @@
-// What a run says of itself: metrics.jsonl for programs, an event file for TensorBoard, curves for the
-// report.
+// Metrics of a run: metrics.jsonl, a TensorBoard event file, and curves for the report.
 #pragma once
 
 #include <cstdio>
@@ -19,7 +18,7 @@ class EventFile;
 
 namespace mega::train {
 
-// Means over the updates since the last such point.
+// Means over the updates since the previous point.
 struct TrainingPoint {
   int64_t update = 0;
   double epoch = 0.0, loss = 0.0, accuracy = -1.0;  // accuracy < 0: none
@@ -28,8 +27,8 @@ struct TrainingPoint {
 
 class RunLog {
  public:
-  // Continues the log of a run after `update` updates: what was logged beyond is dropped, for it will come
-  // again.
+  // Continues the log of a run after `update` updates: later entries are dropped, because those updates will
+  // be repeated.
   RunLog(std::filesystem::path folder, int64_t update);
   ~RunLog();
 

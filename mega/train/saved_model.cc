@@ -7,8 +7,8 @@
 namespace mega::train {
 namespace {
 
-// The numbers of a weight; of one that `mega quantize` made I8, those that it stands for. Undefined where the
-// file has none of this shape.
+// The weight as floats; I8 weights of `mega quantize` are dequantised. An undefined tensor if the file has
+// none of this shape.
 torch::Tensor find_weight(const Safetensors& file, const std::string& name, torch::IntArrayRef shape) {
   const TensorView* view = file.find(name);
   if (view == nullptr || view->shape != shape.vec()) return {};
@@ -16,7 +16,7 @@ torch::Tensor find_weight(const Safetensors& file, const std::string& name, torc
   if (view->dtype != DType::I8) return weight;
   const TensorView& scales = file.at(scale_name(name));
   require(shape.size() == 2 && scales.dtype == DType::F32 && scales.shape == std::vector<int64_t>{shape[0]},
-          scales.name, ": expected a scale of F32 for each row of a matrix");
+          scales.name, ": expected one F32 scale for each row of a matrix");
   return weight * ops::to_tensor(scales).unsqueeze(1);
 }
 
@@ -28,7 +28,7 @@ SavedModel load_model(const std::filesystem::path& path) {
   saved.options = file.options;
   saved.signature = read_signature(file.tensors, path.string());
   try {
-    require(sequence_options(saved.options) != nullptr, "not a model of whole sequences");
+    require(sequence_options(saved.options) != nullptr, "not a classifier or matcher");
     check_signature(saved.signature, *sequence_options(saved.options));
     check_tensors(saved.options, file.tensors);
     saved.model = baselines::make_sequence_model(saved.options);

@@ -1,4 +1,4 @@
-// A trained model in memory, and its way in and out of a model file.
+// Loads trained models from model files.
 #pragma once
 
 #include <filesystem>
@@ -21,11 +21,10 @@ struct SavedModel {
   std::shared_ptr<models::SequenceModel> model;
 };
 
-// A model file that `mega train` wrote. What does not belong together, or is smaller than its options say, is
-// an Error.
+// Loads a model file of `mega train`. Error if its parts are inconsistent or weights are missing.
 SavedModel load_model(const std::filesystem::path& path);
 
-// The same of a language model, with its tokenizer.
+// The same for a language model, with its tokenizer.
 struct SavedLanguageModel {
   ModelOptions options;
   Signature signature;
@@ -33,8 +32,8 @@ struct SavedLanguageModel {
   std::shared_ptr<models::TokenModel> model;
 };
 
-// `chunk`: attend in chunks of this many tokens instead of those of training; 0: those. Needs positions that
-// any length has, such as rotary ones.
+// `chunk`: attention chunk size in tokens; 0: as in training. Other sizes need positions without a maximum,
+// such as rotary ones.
 SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_t chunk = 0);
 
 void save_model(const std::filesystem::path& path, const ModelOptions& options, const Signature& signature,
@@ -43,10 +42,10 @@ void save_model(const std::filesystem::path& path, const ModelOptions& options, 
 // Parameters and buffers by their released names.
 ops::NamedTensors weights_of(const torch::nn::Module& model);
 
-// Copies weights of the same name and shape. Error if one of the model's is missing.
+// Copies weights by name and shape. Error if a weight of the model is missing.
 void load_weights(torch::nn::Module& model, const Safetensors& file);
-// The same for fine-tuning: gives the names of the model's weights that the file does not have in this shape,
-// which keep their values.
+// The same for fine-tuning: returns the names of weights that are not in the file with this shape; these keep
+// their values.
 std::vector<std::string> load_matching_weights(torch::nn::Module& model, const Safetensors& file);
 
 }  // namespace mega::train

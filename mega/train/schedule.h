@@ -7,7 +7,7 @@
 
 namespace mega::train {
 
-// Update number k, counted from 1, uses step = k - 1 as released: the very first has the initial rate.
+// Update k, counted from 1, uses step = k - 1 as released: the first update has the initial rate.
 double learning_rate(const TrainOptions& options, int64_t step);
 
 }  // namespace mega::train

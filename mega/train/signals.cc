@@ -14,7 +14,7 @@ void (*old_terminate)(int) = SIG_DFL;
 void on_signal(int signal) {
   if (first_signal != 0) _exit(128 + signal);
   first_signal = signal;
-  constexpr char kText[] = "\nstopping after this update, with a checkpoint; once more: at once\n";
+  constexpr char kText[] = "\nstopping after this update with a checkpoint; repeat to stop immediately\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
 }
 

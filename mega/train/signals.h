@@ -1,10 +1,10 @@
-// SIGINT and SIGTERM while training: the first asks the run to save and stop, the second ends the process at
-// once.
+// SIGINT and SIGTERM during training: the first signal requests a checkpoint and a clean stop, the second
+// ends the process immediately.
 #pragma once
 
 namespace mega::train {
 
-// Catches both signals while it lives.
+// Handles both signals during its lifetime.
 class SignalGuard {
  public:
   SignalGuard();
@@ -12,7 +12,7 @@ class SignalGuard {
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
 
-  // The first signal that came, or 0.
+  // The first signal received, or 0.
   static int received();
 };
 

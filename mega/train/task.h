@@ -1,4 +1,4 @@
-// What the training loop knows of a task: batches, their loss, and how good the model is.
+// The interface between the training loop and a task: batches, loss and evaluation.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 namespace mega::train {
 
 struct BatchLoss {
-  torch::Tensor sum;      // differentiable; summed over what the batch counts
-  double correct = 0.0;   // of them; meaningless for a regression
+  torch::Tensor sum;      // differentiable; summed over the batch's examples or tokens
+  double correct = 0.0;   // number of correct ones; unused for regression
   int64_t positions = 0;  // without padding
 };
 
-// One figure of an evaluation: accuracy, loss, ...
+// One metric of an evaluation: accuracy, loss, ...
 struct Figure {
   std::string name;
   double value = 0.0;
-  double uncertainty = 0.0;  // half a 95 % interval; 0: not known
+  double uncertainty = 0.0;  // half of the 95 % confidence interval; 0: unknown
   bool share = false;        // shown in per cent
 };
 std::string figure_text(const Figure& figure);  // "accuracy 81.2 % ± 0.5"
 
-// The first figure is what a model is chosen by.
+// The first metric is used for model selection.
 struct Scores {
   std::vector<Figure> figures;
   bool higher_is_better = true;
@@ -41,30 +41,30 @@ class Task {
 
   virtual torch::nn::Module& model() = 0;
 
-  // Fetches the batches of the next update and gives what they count together: the sum of their losses is
-  // divided by it.
+  // Fetches the batches of the next update and returns their total number of examples or tokens, by which the
+  // sum of their losses is divided.
   virtual int64_t draw(int64_t batches) = 0;
   // The loss of one of them.
   virtual BatchLoss loss(int64_t batch) = 0;
-  // Which examples those are, for messages: "train.tsv:17, train.tsv:90, ...".
+  // The examples of a batch, for messages: "train.tsv:17, train.tsv:90, ...".
   virtual std::string examples(int64_t batch) const = 0;
 
   virtual data::Cursor cursor() const = 0;
   virtual void seek(data::Cursor cursor) = 0;
   virtual int64_t batches_per_epoch() const = 0;
-  // Begins again with the first batch, as if nothing had been drawn.
+  // Restarts with the first batch.
   virtual void restart() { seek({}); }
 
-  // On the validation examples; empty scores where there are none.
+  // Evaluates on the validation examples; empty scores if there are none.
   virtual Scores evaluate() = 0;
-  // On the test examples, with what the report shall say of them.
+  // Evaluates on the test examples and adds the results to the report.
   virtual Scores test(Report& report) = 0;
-  // What guessing gives in the first figure, e.g. the majority class's share; below 0: not known.
+  // The first metric at chance level, e.g. the share of the majority class; < 0: unknown.
   virtual double chance() const = 0;
-  // Adds what the last evaluation found: confusion matrix, worst examples.
+  // Adds the results of the last evaluation: confusion matrix, worst examples.
   virtual void report(Report& report) const = 0;
 
-  // What goes from one update to the next beside weights and cursor, and is kept in a checkpoint.
+  // Training state besides weights and cursor, saved in checkpoints.
   virtual ops::NamedTensors state() const { return {}; }
   virtual void load_state(const Safetensors&) {}
 

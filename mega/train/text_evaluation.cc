@@ -14,14 +14,14 @@ namespace {
 
 using torch::Tensor;
 
-// Tokens begin .. end - 1 of the text.
+// Tokens [begin, end) of the text.
 Tensor tokens_of(const data::TokenView& text, int64_t begin, int64_t end) {
   std::vector<int32_t> tokens(static_cast<size_t>(end - begin));
   text.file->copy(text.begin + begin, end - begin, tokens.data());
   return models::token_tensor(tokens, {end - begin});
 }
 
-// Equal stretches of the text, each of its own score: rows of a batch.
+// Parts of the text of equal length, each with its own score: the rows of a batch.
 class Rows {
  public:
   Rows(const data::TokenView& text, std::vector<int64_t> begins, const TextReading& reading)
@@ -29,7 +29,7 @@ class Rows {
 
   int64_t count() const { return std::ssize(begins_); }
 
-  // What comes at offset .. offset + length - 1 of each row, (rows, length).
+  // Tokens [offset, offset + length) of each row, (rows, length).
   Tensor tokens(int64_t offset, int64_t length) const {
     std::vector<Tensor> rows;
     for (const int64_t begin : begins_)
@@ -37,7 +37,7 @@ class Rows {
     return torch::stack(rows);
   }
 
-  // The token before each of them, and </s> where the text begins; `fresh`: where a row begins, too.
+  // The token before each of them: </s> at the start of the text and, if `fresh`, of each row.
   Tensor before(int64_t offset, int64_t length, bool fresh) const {
     std::vector<Tensor> rows;
     for (const int64_t begin : begins_) {
@@ -52,7 +52,7 @@ class Rows {
     return torch::stack(rows);
   }
 
-  // Scores the tokens at offset .. offset + length - 1 by the last features of (rows, at least length, D).
+  // Scores tokens [offset, offset + length) with the last `length` features of (rows, at least length, D).
   void score(models::TokenModel& model, const Tensor& features, int64_t offset, int64_t length) {
     const Tensor last = features.slice(1, features.size(1) - length);
     const Tensor targets = tokens(offset, length).reshape(-1).to(reading_.device);
@@ -90,7 +90,7 @@ struct Reader {
     if (reading.progress) reading.progress(done);
   }
 
-  // Segments of equal length side by side, in pieces of whole chunks.
+  // Reads segments of equal length as one batch, in pieces of whole chunks.
   void read_segments(std::vector<int64_t> begins, int64_t length, int64_t chunk) {
     Rows rows(text, std::move(begins), reading);
     const int64_t unit = chunk > 0 ? chunk : 1024;
@@ -111,7 +111,7 @@ struct Reader {
     const int64_t length = reading.context > 0
                                ? std::min(reading.context, total)
                                : std::max<int64_t>(1, (total + reading.segments - 1) / reading.segments);
-    // As many side by side as make one chunk of each a batch.
+    // Segments per batch, so that one chunk of each fills a batch.
     const int64_t side =
         std::max<int64_t>(1, reading.positions / std::min(length, chunk > 0 ? chunk : length));
     const int64_t whole = total / length, rest = total % length;
@@ -120,10 +120,10 @@ struct Reader {
       for (int64_t i = first; i < std::min(whole, first + side); ++i) begins.push_back(i * length);
       read_segments(std::move(begins), length, chunk);
     }
-    if (rest > 0) read_segments({whole * length}, rest, chunk);  // the last is shorter and goes alone
+    if (rest > 0) read_segments({whole * length}, rest, chunk);  // the last segment is shorter
   }
 
-  // The first window whole, then windows of which the last `stride` tokens are new.
+  // The first window, then windows whose last `stride` tokens are new.
   void read_windows(int64_t window, int64_t stride) {
     const int64_t total = text.size();
     const auto read = [&](std::vector<int64_t> begins, int64_t length, int64_t scored) {

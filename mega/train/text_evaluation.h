@@ -1,4 +1,4 @@
-// How well a language model predicts a running text.
+// Evaluates a language model on a running text.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace mega::train {
 
-// A Mega model reads as in the paper (its section 4.3 and appendix): the text is split into K segments, each
-// is read from its beginning in chunks, and only the state goes from one chunk to the next. The longest
-// context of a token is then the length of a segment. A model that knows so many positions only, such as a
-// Transformer, reads with a sliding window.
+// A Mega model reads as in the paper (section 4.3 and appendix): the text is split into K segments, each is
+// read in chunks from an empty state, and only the state is carried from chunk to chunk. The max context of a
+// token is then the length of a segment. A model with a limited number of positions, such as a Transformer,
+// reads with a sliding window.
 struct TextReading {
   int64_t segments = 10;        // K
-  int64_t context = 0;          // instead: segments of this many tokens; a Transformer's window
-  int64_t positions = 1 << 14;  // that go through the model at once, roughly
+  int64_t context = 0;          // overrides `segments`: segment length in tokens; a Transformer's window
+  int64_t positions = 1 << 14;  // approximate number of positions per batch
   torch::Device device = torch::kCPU;
   std::function<void(int64_t tokens)> progress;
-  // Gets log p of the tokens that begin at this place of the text; in its order where there is one segment,
-  // or a window.
+  // Called with log p of the tokens from position `begin` of the text; in order if there is one segment or a
+  // window.
   std::function<void(int64_t begin, std::span<const float> log_probabilities)> scored;
 };
 

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using torch::Tensor;
 
-constexpr int64_t kLogEvery = 10;  // updates whose means make one point of the curves
+constexpr int64_t kLogEvery = 10;  // updates per point of the curves
 
 ops::NamedTensors named_parameters(const torch::nn::Module& model) {
   ops::NamedTensors named;
@@ -98,7 +98,7 @@ Outcome Trainer::run() {
   task_.model().train();
 
   Outcome outcome;
-  if (progression_.evaluation_due) evaluate();  // a signal stopped the run before it could
+  if (progression_.evaluation_due) evaluate();  // a signal stopped the run before this evaluation
   outcome.stopped_early = out_of_patience();
   while (progression_.update < options_.updates && outcome.signal == 0 && !outcome.stopped_early) {
     const double epoch_before = epoch();
@@ -130,7 +130,7 @@ bool Trainer::attempt(const std::string& what, const std::function<void()>& writ
     write();
     return true;
   } catch (const Error& error) {
-    say("warning: " + what + " could not be saved, training goes on: " + error.what());
+    say("warning: " + what + " could not be saved, training continues: " + error.what());
     return false;
   }
 }
@@ -156,7 +156,7 @@ bool Trainer::is_due(const std::string& text, double epoch_before, double& last_
   return false;
 }
 
-// Each update has random numbers of its own, so that a resumed run draws the same.
+// Each update has its own random seed, so that a resumed run uses the same numbers.
 void Trainer::seed_update() const {
   torch::manual_seed(stream_seed(static_cast<uint64_t>(options_.seed), "update",
                                  static_cast<uint64_t>(progression_.update)));
@@ -175,7 +175,7 @@ void Trainer::update() {
     try {
       result = task_.loss(batch);
     } catch (const Error&) {
-      fail_not_finite();  // modules refuse input that is not finite
+      fail_not_finite();  // modules throw on input that is not finite
     }
     const double value = result.sum.item<double>();
     if (!std::isfinite(value)) fail_not_finite();
@@ -201,8 +201,8 @@ void Trainer::update() {
   window_.positions += positions;
   ++window_.updates;
   if (const auto z = loss_watch_.add(loss / static_cast<double>(count))) {
-    const std::string text =
-        format("loss spike: %.4g, %.1f deviations above its mean", loss / static_cast<double>(count), *z);
+    const std::string text = format("loss spike: %.4g, %.1f standard deviations above the mean",
+                                    loss / static_cast<double>(count), *z);
     say("update " + with_thousands(progression_.update) + ": " + text);
     log_->note(progression_.update, text);
   }
@@ -268,8 +268,8 @@ void Trainer::evaluate() {
     }
     const Figure& first = scores.figures.front();
     if (task_.chance() >= 0 && first.value <= task_.chance() + first.uncertainty) {
-      const std::string text =
-          format("still at chance: the largest class alone would give %.1f %%", 100.0 * task_.chance());
+      const std::string text = format("still at chance: always predicting the largest class gives %.1f %%",
+                                      100.0 * task_.chance());
       say("  " + text);
       log_->note(progression_.update, text);
     }
@@ -325,17 +325,17 @@ void Trainer::write_report(const Report* test) {
   attempt("the report", [&] { write_file(settings_.folder / "report.html", to_html(report)); });
 }
 
-// An update can also be finite and its result not: what is evaluated and saved is looked at first.
+// A finite update can overflow the weights: check them before they are evaluated and saved.
 void Trainer::require_finite_weights() const {
   for (const auto& [name, weight] : weights_of(task_.model()))
-    if (!is_finite(weight)) fail_with_advice(progression_.update, name + " is not finite any more");
+    if (!is_finite(weight)) fail_with_advice(progression_.update, name + " is no longer finite");
 }
 
-// Does the update once more, with the same random numbers, and looks everywhere on the way.
+// Repeats the update with the same random numbers and finds the first module whose output is not finite.
 void Trainer::fail_not_finite() {
   seed_update();
   optimizer_.zero_gradients();
-  std::string what = "the gradient's norm is not finite", place;
+  std::string what = "the gradient norm is not finite", place;
   int64_t batch = -1;
   while (place.empty() && ++batch < options_.accumulation) {
     const ops::Watch watch;
@@ -351,7 +351,7 @@ void Trainer::fail_not_finite() {
         place = watch.found().empty() ? "the loss itself" : watch.found();
       }
     } catch (const Error& error) {
-      if (watch.found().empty()) throw;  // it was something else
+      if (watch.found().empty()) throw;  // another error
       what = error.what();
       place = watch.found();
     }
@@ -365,7 +365,7 @@ void Trainer::fail_not_finite() {
 void Trainer::fail_with_advice(int64_t update, const std::string& what) const {
   fail("update ", update, ": ", what, ". ",
        saved_update_ < 0 ? "No checkpoint was saved yet"
-                         : "The checkpoint after update " + std::to_string(saved_update_) + " is whole",
+                         : "The checkpoint after update " + std::to_string(saved_update_) + " is intact",
        ". Try a lower train.learning_rate (it was ",
        learning_rate(options_, std::max<int64_t>(0, update - 1)),
        "), a longer train.warmup, or a smaller train.clip");

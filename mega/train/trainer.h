@@ -1,4 +1,4 @@
-// The training loop: updates, evaluations, checkpoints, and what it says while it runs.
+// The training loop: updates, evaluations, checkpoints and progress output.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +21,28 @@
 namespace mega::train {
 
 struct RunSettings {
-  std::filesystem::path folder;     // the run directory; exists
+  std::filesystem::path folder;     // the run directory; must exist
   bool resume = false;              // continue from its newest checkpoint, if it has one
-  double flops_per_position = 0.0;  // of forward and backward, for the share of the sgemm rate; 0: not shown
+  double flops_per_position = 0.0;  // forward and backward, to show the share of the sgemm rate; 0: not shown
   double sgemm_gflops = 0.0;
-  Report report;  // what is known before the run: title, command, configuration
+  Report report;  // known before the run: title, command, configuration
 };
 
 struct Outcome {
   Progression progression;
-  int signal = 0;              // that stopped the run; 0: it came to its end
-  bool stopped_early = false;  // no better model for `patience` evaluations
+  int signal = 0;              // the signal that stopped the run; 0: it finished
+  bool stopped_early = false;  // no improvement for `patience` evaluations
 };
 
-// The run directory holds metrics.jsonl, an event file, report.html, checkpoints/, and model.safetensors: the
-// best model so far by evaluation, or the last one where there is nothing to evaluate on.
+// The run directory contains metrics.jsonl, an event file, report.html, checkpoints/, and model.safetensors:
+// the best model so far on the validation data, or the last one if there is none.
 class Trainer {
  public:
   Trainer(Task& task, const TrainOptions& options, RunSettings settings);
 
   Outcome run();
 
-  // report.html; `test` adds headline figures, and examples in place of those of the last evaluation.
+  // Writes report.html; `test` adds headline metrics and replaces the examples of the last evaluation.
   void write_report(const Report* test = nullptr);
 
  private:
@@ -64,8 +64,7 @@ class Trainer {
   void require_finite_weights() const;
   [[noreturn]] void fail_not_finite();
   [[noreturn]] void fail_with_advice(int64_t update, const std::string& what) const;
-  // A full disk does not end a run, it may have room again next time: says what went wrong, gives whether it
-  // worked.
+  // Write errors, such as a full disk, do not end a run: prints a warning and returns false.
   bool attempt(const std::string& what, const std::function<void()>& write);
   std::string progress_text() const;
 
@@ -81,7 +80,7 @@ class Trainer {
   Window window_, shown_;
   std::optional<Scores> last_scores_;
   int64_t saved_update_ = -1;
-  bool model_saved_ = true;  // the best so far
+  bool model_saved_ = true;  // whether the best model so far is saved
   double last_evaluation_seconds_ = 0.0, last_checkpoint_seconds_ = 0.0;
 };
 

@@ -1,4 +1,4 @@
-// A running average of a model's weights (and of its batch norms' statistics).
+// An exponential moving average of a model's weights (and of its batch norm statistics).
 #pragma once
 
 #include "mega/ops/tensor_file.h"
@@ -8,16 +8,17 @@ namespace mega::train {
 
 class WeightAverage {
  public:
-  // `memory` 0: no average, and the model's own weights stand for it.
+  // `memory`: EMA decay; 0: no average, use the model's own weights.
   WeightAverage(torch::nn::Module& model, double memory);
 
-  // After each update. The first ones are remembered less, as if the average had begun with them.
+  // Call after each update. The decay is lower for the first updates, so that the initial weights fade
+  // quickly.
   void add(int64_t update);
 
-  // The weights to evaluate and to keep, by name.
+  // The weights to evaluate and save, by name.
   ops::NamedTensors weights() const;
 
-  // Exchanges the model's weights with the average: before and after an evaluation.
+  // Swaps the model's weights with the average; call before and after an evaluation.
   void swap();
 
   ops::NamedTensors state() const;

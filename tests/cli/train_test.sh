@@ -135,12 +135,12 @@ status=$?
 expect 1 "holds a run already" "${train[@]}" --out "$work/whole"
 expect 1 "did you mean" train lra-texd --data "$work/data"
 expect 1 "name a preset" train
-expect 1 "no run was begun here" train --resume --out "$work/data"
+expect 1 "not a run directory" train --resume --out "$work/data"
 expect 1 "nowhere" train "$work/tiny.toml" --data "$work/nowhere" --out "$work/x"
 expect 1 "no data" train "$work/tiny.toml" --out "$work/x"
 expect 1 "train.updates" "${train[@]}" --out "$work/x" --set train.updats=3
 expect 1 "train.updates" "${train[@]}" --out "$work/x" --set train.updates=many
-expect 1 "cannot make this folder" "${train[@]}" --out "$work/three.txt/x"
+expect 1 "cannot create this folder" "${train[@]}" --out "$work/three.txt/x"
 expect 1 "--seeds" "${train[@]}" --out "$work/x" --seeds few
 expect 1 "--time" "${train[@]}" --out "$work/x" --time 5u
 expect 1 "model.safetensors" eval "$work/data"

@@ -25,7 +25,7 @@ using testing::ScratchFolder;
 // One of the matrices of the default model.
 const std::string kMatrix = "sentence_projection_layer.weight";
 
-// A model file whose tensors are given.
+// A model file with the given tensors.
 class Quantize : public ::testing::Test {
  protected:
   void write(const std::map<std::string, std::pair<std::vector<int64_t>, std::vector<float>>>& tensors,
@@ -61,13 +61,13 @@ TEST_F(Quantize, EachRowHasItsScale) {
   EXPECT_EQ(numbers<float>(file.at(scale_name(kMatrix))), (std::vector<float>{1, 0, 1.0f / 127}));
 }
 
-TEST_F(Quantize, TheSmallestAndLargestNumbersGoThrough) {
+TEST_F(Quantize, HandlesTheSmallestAndLargestNumbers) {
   const float least = std::numeric_limits<float>::denorm_min(), most = std::numeric_limits<float>::max() / 2;
   write({{kMatrix, {{3, 2}, {least, -least, 100 * least, -50 * least, most, -most}}}});
   const Safetensors file = quantized(WeightType::i8);
   const auto values = numbers<int8_t>(file.at(kMatrix));
   const auto scales = numbers<float>(file.at(scale_name(kMatrix)));
-  EXPECT_EQ(scales[0], 0.0f);  // the scale of such a row would be no number
+  EXPECT_EQ(scales[0], 0.0f);  // the scale of such a row would not be finite
   EXPECT_EQ(values[0], 0);
   EXPECT_LE(std::abs(values[2]), 127);
   EXPECT_EQ(values[4], 127);
@@ -107,28 +107,28 @@ TEST_F(Quantize, OnlyMatricesChange) {
     expected[kQuantized] = quantized_name(type);
     EXPECT_EQ(after.metadata(), expected);
   }
-  // The embedding of tokens has another name, but its rows would be those of tokens.
+  // The token embedding has another name, and its rows are tokens.
   options.input = InputKind::tokens;
   write({{"encoder.encoder.embed_tokens.weight", {{1, 2}, {1, 2}}}}, {options});
   EXPECT_EQ(quantized(WeightType::i8).tensors().front().dtype, DType::F32);  // the scale
   EXPECT_EQ(quantized(WeightType::i8).at("encoder.encoder.embed_tokens.weight").dtype, DType::I8);
 }
 
-TEST_F(Quantize, RefusesWhatItCannotDo) {
+TEST_F(Quantize, RejectsInvalidRequests) {
   write({{kMatrix, {{1, 2}, {1, 2}}}});
   EXPECT_PRED2(contains, error_of([&] { quantize(from_, to_, WeightType::f32); }), "int8 or bf16");
   EXPECT_PRED2(contains, error_of([&] { quantize(from_, from_, WeightType::i8); }), "another name");
   EXPECT_PRED2(contains, error_of([&] { quantize(folder_ / "none", to_, WeightType::i8); }), "none");
   quantize(from_, to_, WeightType::i8);
   EXPECT_PRED2(contains, error_of([&] { quantize(to_, folder_ / "again", WeightType::bf16); }),
-               "is of int8 already");
+               "is quantised to int8 already");
 
   for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")})
     for (const WeightType type : {WeightType::i8, WeightType::bf16}) {
       write({{kMatrix, {{1, 2}, {1, bad}}}});
       const std::string error = error_of([&] { quantize(from_, folder_ / "bad", type); });
       EXPECT_PRED2(contains, error, "model.safetensors: " + kMatrix);
-      EXPECT_PRED2(contains, error, "no number");
+      EXPECT_PRED2(contains, error, "not finite");
     }
   const std::vector<uint16_t> halves(2);
   write_model_file(from_, {}, {{kMatrix, DType::BF16, {1, 2}, std::as_bytes(std::span(halves))}});
@@ -136,7 +136,7 @@ TEST_F(Quantize, RefusesWhatItCannotDo) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "bad"));
 }
 
-// Logits after each of some tokens.
+// Logits after each token.
 std::vector<float> logits_of(const std::filesystem::path& path, const std::vector<int32_t>& tokens) {
   Session session(LanguageModel::open(path), std::make_shared<ThreadPool>(1));
   std::vector<float> all;
@@ -147,7 +147,7 @@ std::vector<float> logits_of(const std::filesystem::path& path, const std::vecto
   return all;
 }
 
-// Root of the mean square of a difference, as a share of that of the numbers themselves.
+// Root mean square of the difference, relative to that of the numbers.
 double relative_error(const std::vector<float>& expected, const std::vector<float>& actual) {
   double difference = 0.0, size = 0.0;
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -157,7 +157,7 @@ double relative_error(const std::vector<float>& expected, const std::vector<floa
   return std::sqrt(difference / size);
 }
 
-TEST_F(Quantize, ALanguageModelSaysNearlyTheSame) {
+TEST_F(Quantize, LanguageModelOutputsAreClose) {
   std::vector<int32_t> tokens;
   for (int32_t i = 0; i < 40; ++i) tokens.push_back((i * 37 + 11) % 256);
   LanguageModelOptions bands = testing::tiny_language_model();
@@ -176,7 +176,7 @@ TEST_F(Quantize, ALanguageModelSaysNearlyTheSame) {
   }
 }
 
-TEST_F(Quantize, AClassifierOfNumbersSaysNearlyTheSame) {
+TEST_F(Quantize, ClassifierOutputsAreClose) {
   ClassifierOptions options = testing::tiny_classifier();
   options.input = InputKind::series;
   options.channels = 3;

@@ -1,4 +1,4 @@
-// Sessions as files: what is loaded goes on as what was saved, and anything else is an Error.
+// Session files: a loaded session continues exactly like the saved one; invalid files are Errors.
 #include "mega/infer/session_file.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class SessionFileTest : public ::testing::Test {
   const std::vector<int32_t> tokens_ = some_tokens(200);
 };
 
-TEST_F(SessionFileTest, GoesOnBitForBit) {
+TEST_F(SessionFileTest, ContinuesBitForBit) {
   LanguageModelOptions options = tiny_language_model();
   for (const int64_t chunk : {13, 70, -1}) {
     for (const PositionKind position : {PositionKind::rotary, PositionKind::tupe}) {
@@ -58,7 +58,7 @@ TEST_F(SessionFileTest, GoesOnBitForBit) {
         options.block.ema.kind = kind;
         const auto model = make(options);
         for (const CacheType cache : {CacheType::f32, CacheType::bf16}) {
-          // Nothing; in a chunk; at the end of one, where there are no keys; after several pages.
+          // Empty; within a chunk; at the end of one, without keys; after several pages.
           for (const size_t length : {0, 5, 13, 140}) {
             SCOPED_TRACE(::testing::Message() << "chunk " << chunk << ", length " << length);
             Session session(model, pool_, cache);
@@ -85,7 +85,7 @@ TEST_F(SessionFileTest, GoesOnBitForBit) {
   }
 }
 
-TEST_F(SessionFileTest, ModelsWithoutAverages) {
+TEST_F(SessionFileTest, ModelsWithoutEma) {
   LanguageModelOptions options = tiny_language_model();
   options.block.ema.dimension = 0;
   const auto model = make(options);
@@ -98,7 +98,7 @@ TEST_F(SessionFileTest, ModelsWithoutAverages) {
   EXPECT_EQ(logits(loaded), logits(session));
 }
 
-TEST_F(SessionFileTest, AnotherModelIsNamed) {
+TEST_F(SessionFileTest, StatesOfOtherModelsAreErrors) {
   const auto model = make(tiny_language_model());
   Session session(model, pool_);
   session.feed(std::span(tokens_).first(5));
@@ -113,7 +113,7 @@ TEST_F(SessionFileTest, AnotherModelIsNamed) {
   EXPECT_NO_THROW(Session::load(path_, make(tiny_language_model()), pool_));
 }
 
-TEST_F(SessionFileTest, FingerprintsTellModelsApartAndNothingElse) {
+TEST_F(SessionFileTest, FingerprintsDependOnlyOnTheModel) {
   const auto options = tiny_language_model();
   const testing::RandomWeights weights(options, 1);
   const auto print = [&](const LanguageModelOptions& model, std::vector<TensorView> tensors) {
@@ -176,11 +176,11 @@ TEST_F(SessionFileTest, EveryTornFileIsAnError) {
   }
 }
 
-// Files with a good checksum and the model's own fingerprint, that no session of it wrote.
-TEST_F(SessionFileTest, HostileFiles) {
+// Files with a valid checksum and the model's fingerprint, but invalid contents.
+TEST_F(SessionFileTest, InvalidContents) {
   const auto model = make(tiny_language_model());
   Session session(model, pool_);
-  session.feed(std::span(tokens_).first(18));  // 5 into the second chunk
+  session.feed(std::span(tokens_).first(18));  // position 5 of the second chunk
   session.save(path_);
   const StateFile good = StateFile::open(path_);
   using Numbers = std::map<std::string, int64_t>;
@@ -201,12 +201,12 @@ TEST_F(SessionFileTest, HostileFiles) {
         if (each.name == name) change(each);
     });
   };
-  EXPECT_PRED2(contains, number("blocks", 1), "blocks cannot be");
-  EXPECT_PRED2(contains, number("blocks", INT64_MAX), "blocks cannot be");
-  EXPECT_PRED2(contains, number("cache_bits", 8), "cache_bits cannot be");
-  EXPECT_PRED2(contains, number("cache_bits", 16), "blocks.0.keys cannot be");
-  EXPECT_PRED2(contains, number("blocks.0.position", 17), "blocks.0.keys cannot be");
-  EXPECT_PRED2(contains, number("blocks.1.position", 5), "blocks.1.position cannot be");
+  EXPECT_PRED2(contains, number("blocks", 1), "blocks does not match");
+  EXPECT_PRED2(contains, number("blocks", INT64_MAX), "blocks does not match");
+  EXPECT_PRED2(contains, number("cache_bits", 8), "cache_bits does not match");
+  EXPECT_PRED2(contains, number("cache_bits", 16), "blocks.0.keys does not match");
+  EXPECT_PRED2(contains, number("blocks.0.position", 17), "blocks.0.keys does not match");
+  EXPECT_PRED2(contains, number("blocks.1.position", 5), "blocks.1.position does not match");
   EXPECT_PRED2(contains, message([](Numbers& numbers, Tensors&) { numbers.erase("blocks.1.position"); }),
                "has no number \"blocks.1.position\"");
   const auto everywhere = [&](int64_t value) {
@@ -214,32 +214,36 @@ TEST_F(SessionFileTest, HostileFiles) {
       numbers["blocks.0.position"] = numbers["blocks.1.position"] = value;
     });
   };
-  EXPECT_PRED2(contains, everywhere(17), "blocks.0.keys cannot be");
-  EXPECT_PRED2(contains, everywhere(INT64_MAX), "blocks.0.position cannot be");
-  EXPECT_PRED2(contains, everywhere(0), "tensors that the state of one text does not have");
-  EXPECT_PRED2(contains, everywhere(13), "tensors that the state of one text does not have");
+  EXPECT_PRED2(contains, everywhere(17), "blocks.0.keys does not match");
+  EXPECT_PRED2(contains, everywhere(INT64_MAX), "blocks.0.position does not match");
+  EXPECT_PRED2(contains, everywhere(0), "tensors that do not belong to the state of one text");
+  EXPECT_PRED2(contains, everywhere(13), "tensors that do not belong to the state of one text");
   EXPECT_PRED2(contains, tensor("blocks.0.ema", [](TensorView& t) { t.name = "ema"; }),
                "no tensor \"blocks.0.ema\"");
   EXPECT_PRED2(contains, tensor("blocks.0.ema", [](TensorView& t) { t.dtype = DType::I32; }),
-               "blocks.0.ema cannot be");
+               "blocks.0.ema does not match");
   EXPECT_PRED2(contains,
                tensor("blocks.1.values",
                       [](TensorView& t) {
                         t.shape = {5, 1, 24};
                       }),
-               "blocks.1.values cannot be");
-  EXPECT_PRED2(contains, tensor("features", [](TensorView& t) { t.shape = {4, 5}; }), "features cannot be");
+               "blocks.1.values does not match");
+  EXPECT_PRED2(contains,
+               tensor("features",
+                      [](TensorView& t) {
+                        t.shape = {4, 5};
+                      }),
+               "features does not match");
   EXPECT_PRED2(contains, message([](Numbers&, Tensors& tensors) {
                  tensors.push_back({"blocks.0.padding", DType::BOOL, {0}, {}});
                }),
-               "has 1 tensors that the state of one text does not have");
+               "has 1 tensors that do not belong to the state of one text");
 
   write_state_file(path_, {}, good.numbers, good.tensors.tensors());
-  EXPECT_PRED2(contains, error_of([&] { Session::load(path_, model, pool_); }),
-               "does not say which model's state it is");
+  EXPECT_PRED2(contains, error_of([&] { Session::load(path_, model, pool_); }), "has no model fingerprint");
 }
 
-// As libtorch writes them: no features, so that nothing can be said before the next token.
+// Files written by libtorch have no features: no logits before the next token.
 TEST_F(SessionFileTest, FeaturesMayBeMissing) {
   const auto model = make(tiny_language_model());
   Session session(model, pool_);

@@ -1,4 +1,4 @@
-// Every item once, whatever the threads do: several callers, nested calls, exceptions, sleep in between.
+// Every item is processed once: with several callers, nested calls, exceptions, and sleep in between.
 #include "mega/infer/thread_pool.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ Ranges ranges_of(ThreadPool& pool, int64_t items, int64_t grain) {
   return ranges;
 }
 
-TEST(ThreadPool, EveryItemOnceInRangesOfWholeGrains) {
+TEST(ThreadPool, CoversEveryItemOnceInWholeGrains) {
   for (const int threads : {1, 2, 3, 8}) {
     ThreadPool pool(threads);
     EXPECT_EQ(pool.threads(), threads);
@@ -53,7 +53,7 @@ TEST(ThreadPool, EveryItemOnceInRangesOfWholeGrains) {
   }
 }
 
-// Each range is a quarter of what is left: 600 of 800 are left, then 450, 338, ...
+// Each range is a quarter of the rest: 600 of 800 are left, then 450, 338, ...
 TEST(ThreadPool, RangesGetShorterTowardsTheEnd) {
   ThreadPool pool(2);
   const auto ranges = ranges_of(pool, 800, 1);
@@ -64,7 +64,7 @@ TEST(ThreadPool, RangesGetShorterTowardsTheEnd) {
   EXPECT_EQ(ranges_of(pool, 800, 800).size(), 1u);
 }
 
-TEST(ThreadPool, NothingToDo) {
+TEST(ThreadPool, NoItems) {
   ThreadPool pool(2);
   EXPECT_TRUE(ranges_of(pool, 0, 1).empty());
   EXPECT_TRUE(ranges_of(pool, -5, 1).empty());
@@ -80,7 +80,7 @@ TEST(ThreadPool, SmallWorkStaysWithTheCaller) {
   check(alone, 1000, 1);
 }
 
-// Pieces that wait for each other are done only if all threads take part.
+// Tasks that wait for each other finish only if all threads take part.
 TEST(ThreadPool, AllThreadsTakePart) {
   constexpr int kThreads = 3;
   ThreadPool pool(kThreads);
@@ -98,7 +98,7 @@ TEST(ThreadPool, AllThreadsTakePart) {
 
 TEST(ThreadPool, RunsFollowEachOther) {
   ThreadPool pool(4);
-  std::vector<int64_t> sums(16, 0);  // not atomic: what a run wrote, the next one must see
+  std::vector<int64_t> sums(16, 0);  // not atomic: a run must see the writes of the previous one
   for (int round = 0; round < 3000; ++round)
     pool.run(16, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) sums[static_cast<size_t>(i)] += i;
@@ -118,7 +118,7 @@ TEST(ThreadPool, WakesUpAgain) {
   }
 }
 
-TEST(ThreadPool, AnIdlePoolUsesNoTime) {
+TEST(ThreadPool, IdlePoolUsesNoCpuTime) {
   ThreadPool pool(4);
   ranges_of(pool, 100, 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until all are asleep
@@ -127,7 +127,7 @@ TEST(ThreadPool, AnIdlePoolUsesNoTime) {
   EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 0.05);
 }
 
-TEST(ThreadPool, SeveralCallersAtOnce) {
+TEST(ThreadPool, ConcurrentCallers) {
   ThreadPool pool(3);
   std::vector<std::thread> callers;
   std::atomic<int64_t> total{0};
@@ -140,7 +140,7 @@ TEST(ThreadPool, SeveralCallersAtOnce) {
   EXPECT_EQ(total.load(), 4 * 300 * 20);
 }
 
-TEST(ThreadPool, NestedCallsDoNotWaitForThemselves) {
+TEST(ThreadPool, NestedCallsDoNotDeadlock) {
   ThreadPool pool(3);
   std::atomic<int64_t> total{0};
   pool.run(30, 1, [&](int64_t begin, int64_t end) {
@@ -150,7 +150,7 @@ TEST(ThreadPool, NestedCallsDoNotWaitForThemselves) {
   EXPECT_EQ(total.load(), 300);
 }
 
-TEST(ThreadPool, PassesOnWhatABodyThrows) {
+TEST(ThreadPool, RethrowsExceptions) {
   for (const int threads : {1, 2, 4}) {
     ThreadPool pool(threads);
     for (int round = 0; round < 50; ++round) {
@@ -173,7 +173,7 @@ TEST(ThreadPool, PassesOnWhatABodyThrows) {
       ASSERT_EQ(ranges_of(pool, 100, 200), (Ranges{{0, 100}}));
       int64_t done = 0;
       for (const auto& [begin, end] : ranges_of(pool, 100, 1)) done += end - begin;
-      ASSERT_EQ(done, 100);  // and the pool is as good as new
+      ASSERT_EQ(done, 100);  // the pool is still usable
     }
   }
 }

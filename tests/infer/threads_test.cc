@@ -1,4 +1,4 @@
-// Many sessions of one model at once, on several threads and one pool: each says what it says alone.
+// Concurrent sessions of one model on several threads with one pool give the same results as alone.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -19,7 +19,7 @@ std::vector<int32_t> tokens_of(size_t session) {
   return tokens;
 }
 
-// What a session expects after each piece of its text: long pieces, single tokens, forks.
+// Logits of a session after each piece of its text: long pieces, single tokens, forks.
 std::vector<float> read(Session& session, size_t number) {
   const std::vector<int32_t> tokens = tokens_of(number);
   std::vector<float> all;
@@ -40,10 +40,10 @@ std::vector<float> read(Session& session, size_t number) {
   return all;
 }
 
-TEST(Threads, SessionsDoNotDisturbEachOther) {
+TEST(Threads, ConcurrentSessionsAreIndependent) {
   const testing::ScratchFolder folder;
   LanguageModelOptions options = testing::tiny_language_model();
-  options.block.width = 96;  // enough work that threads share it
+  options.block.width = 96;  // enough work for several threads
   options.block.values = 160;
   for (const int64_t chunk : {13, -1}) {
     options.block.chunk = chunk;
@@ -59,7 +59,7 @@ TEST(Threads, SessionsDoNotDisturbEachOther) {
       }
     }
 
-    // A fresh model: what it makes when it is first used, several threads want at once.
+    // A new model: several threads trigger its lazy initialisation at once.
     const auto model = LanguageModel::open(folder / "model");
     const auto pool = std::make_shared<ThreadPool>(static_cast<int>(kThreads));
     std::vector<Session> sessions;
@@ -78,8 +78,8 @@ TEST(Threads, SessionsDoNotDisturbEachOther) {
   }
 }
 
-// A file that one thread writes and others load.
-TEST(Threads, StatesGoFromThreadToThread) {
+// One thread writes a file that others load.
+TEST(Threads, StatesCanBeLoadedOnOtherThreads) {
   const testing::ScratchFolder folder;
   testing::write_random_model(folder / "model", {testing::tiny_language_model()});
   const auto model = LanguageModel::open(folder / "model");

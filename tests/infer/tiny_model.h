@@ -1,4 +1,4 @@
-// Model files with random weights, of any options the engine knows.
+// Model files with random weights for any options that the engine supports.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace mega::testing {
 
-// Every tensor of a model, with numbers of a size that lets each of them matter.
+// All tensors of a model, with numbers large enough that each affects the output.
 class RandomWeights {
  public:
   RandomWeights(const ModelOptions& options, uint32_t seed) : random_(seed) {
@@ -50,11 +50,11 @@ class RandomWeights {
   }
 
   std::mt19937 random_;
-  std::deque<std::vector<float>> values_;  // a deque, because its elements stay where they are
+  std::deque<std::vector<float>> values_;  // a deque, because its elements do not move
   std::vector<TensorView> tensors_;
 };
 
-// With a signature where one is given: a language model needs it for its tokenizer.
+// Writes the signature if one is given: a language model needs it for its tokenizer.
 inline void write_random_model(const std::filesystem::path& path, const ModelOptions& options,
                                uint32_t seed = 1, const Signature* signature = nullptr) {
   const RandomWeights weights(options, seed);
@@ -67,14 +67,14 @@ inline void write_random_model(const std::filesystem::path& path, const ModelOpt
   write_model_file(path, options, tensors, metadata);
 }
 
-// Of a language model that reads bytes.
+// Signature of a language model on bytes.
 inline Signature byte_signature() {
   Signature signature;
   signature.input.input = LanguageInput{};
   return signature;
 }
 
-// Two small blocks that use everything: a width that is no multiple of a vector, chunks shorter than a page.
+// Two small blocks with all features: a width that is not a multiple of a vector, chunks shorter than a page.
 inline LanguageModelOptions tiny_language_model() {
   LanguageModelOptions options;
   options.vocabulary = 264;

@@ -159,7 +159,7 @@ TEST(EventFile, ErrorsNameTheFolder) {
   const ScratchFolder folder;
   write_file(folder / "file", "");
   EXPECT_PRED2(contains, error_of([&] { EventFile file(folder / "file/inside"); }),
-               "inside: cannot make the folder");
+               "inside: cannot create the folder");
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ TEST(FullDisk, TrainingGoesOnAndSavesWhenThereIsRoomAgain) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const ScratchFolder folder;
   EXPECT_EXIT(train_on_a_full_disk(folder / "run", 5, 8), ::testing::ExitedWithCode(0),
-              "a checkpoint could not be saved, training goes on.*File too large");
+              "a checkpoint could not be saved, training continues.*File too large");
 }
 
 TEST(FullDisk, TheEndSaysThatNothingWasSaved) {

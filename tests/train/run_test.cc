@@ -70,7 +70,7 @@ TEST_F(Run, GoesOnWithTheSameExamplesOnly) {
   asked.resume = true;
   EXPECT_NO_THROW(run(asked));
   asked.recipe.data.path = table("others");
-  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "not those the run began with");
+  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "the examples have changed since the run started");
 }
 
 TEST_F(Run, HasItsFolderForItself) {
@@ -88,7 +88,7 @@ TEST_F(Run, FineTuningNamesTheNewHead) {
   ::testing::internal::CaptureStderr();
   run(asked);
   EXPECT_PRED2(contains, ::testing::internal::GetCapturedStderr(),
-               "initialised anew: sentence_projection_layer.weight\n");
+               "newly initialised: sentence_projection_layer.weight\n");
   // Nothing in common at all is a mistake.
   TransformerOptions transformer;
   transformer.match(asked.recipe.model.kind());
@@ -170,7 +170,7 @@ TEST_F(Run, MistakesAreNamed) {
   EXPECT_PRED2(contains, error(bad), "nowhere.tsv");
   bad = asked;
   bad.folder = asked.recipe.data.path + "/run";
-  EXPECT_PRED2(contains, error(bad), "cannot make this folder");
+  EXPECT_PRED2(contains, error(bad), "cannot create this folder");
   bad = asked;
   bad.recipe.train.init = folder_ / "nothing.safetensors";
   EXPECT_PRED2(contains, error(bad), "nothing.safetensors");
@@ -181,7 +181,7 @@ TEST_F(Run, MistakesAreNamed) {
   classifier(bad.recipe).block.max_positions = 5;
   EXPECT_PRED2(contains, error(bad), "max_positions");
   EXPECT_FALSE(fs::exists(asked.folder));
-  EXPECT_PRED2(contains, error_of([&] { load_run_recipe(folder_.path()); }), "no run was begun here");
+  EXPECT_PRED2(contains, error_of([&] { load_run_recipe(folder_.path()); }), "not a run directory");
   write_file(folder_ / "recipe.json", R"({"train": {"updates": -1}})");
   EXPECT_PRED2(contains, error_of([&] { load_run_recipe(folder_.path()); }), "recipe.json");
 }

@@ -120,7 +120,7 @@ TEST(SavedModel, WholeNumbersWithoutTheirScalesAreRefused) {
     parts.weights[i].second = weight.detach().to(torch::kInt8);
     EXPECT_PRED2(contains, parts.error(), name + "_scale");
     parts.weights.emplace_back(name + "_scale", torch::ones({weight.size(0) + 1}));
-    EXPECT_PRED2(contains, parts.error(), "a scale of F32 for each row");
+    EXPECT_PRED2(contains, parts.error(), "one F32 scale for each row");
     return;
   }
   FAIL() << "no such weight";
@@ -179,7 +179,7 @@ TEST(SavedModel, ASignatureOfAnotherModelIsRefused) {
   EXPECT_PRED2(contains, vocabulary.error(), "model.vocabulary = 100 is too small");
   Parts language;
   language.options.model = LanguageModelOptions{};
-  EXPECT_PRED2(contains, language.error(), "not a model of whole sequences");
+  EXPECT_PRED2(contains, language.error(), "not a classifier or matcher");
 }
 
 TEST(SavedModel, FilesThatAreNoModels) {

@@ -275,7 +275,7 @@ TEST(Trainer, ANonFiniteLossStopsTheRunAndNamesThePlace) {
     EXPECT_PRED2(contains, error, "update 8");
     EXPECT_PRED2(contains, error, std::string("first in ") + place);
     EXPECT_PRED2(contains, error, "train:");
-    EXPECT_PRED2(contains, error, "The checkpoint after update 6 is whole");
+    EXPECT_PRED2(contains, error, "The checkpoint after update 6 is intact");
     EXPECT_PRED2(contains, error, "train.learning_rate");
     EXPECT_PRED2(contains, notes(folder.path()), place);
     // It is, and goes on without the poison.
@@ -301,7 +301,7 @@ TEST(Trainer, ANonFiniteGradientNamesParameterAndBatch) {
       };
     });
   });
-  EXPECT_PRED2(contains, error, "update 1: the gradient's norm is not finite");
+  EXPECT_PRED2(contains, error, "update 1: the gradient norm is not finite");
   EXPECT_PRED2(contains, error, "the gradient of encoder.encoder.layers.0.nffn.fc2.bias");
   EXPECT_PRED2(contains, error, "batch of " + examples + ". ");
   EXPECT_PRED2(contains, error, "No checkpoint was saved yet");
@@ -378,7 +378,7 @@ TEST(Trainer, WeightsThatAreNotFiniteAreNeitherEvaluatedNorSaved) {
         };
       });
     });
-    EXPECT_PRED2(contains, error, "update 7: encoder.encoder.layers.0.nffn.fc2.bias is not finite any more");
+    EXPECT_PRED2(contains, error, "update 7: encoder.encoder.layers.0.nffn.fc2.bias is no longer finite");
     EXPECT_NE(last_checkpoint(folder.path()).progression.update, 7);
     EXPECT_NE(updates_with(folder.path(), kValid).back(), 7);
   }
@@ -417,7 +417,7 @@ TEST(Trainer, NotesAModelThatIsStillAtChance) {
     task.script = {task.chance() - 0.1, task.chance(), 1.0};
   });
   EXPECT_EQ(updates_with(folder.path(), "note"), (Updates{4, 8}));
-  EXPECT_PRED2(contains, notes(folder.path()), "still at chance: the largest class alone would give");
+  EXPECT_PRED2(contains, notes(folder.path()), "still at chance: always predicting the largest class gives");
 }
 
 TEST(Trainer, ReadsADamagedLogWithoutFear) {

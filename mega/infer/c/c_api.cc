@@ -36,12 +36,12 @@ namespace {
 
 static_assert(MEGA_TOKEN_END == mega::kEnd);
 
-// What the caller's array has no room for.
+// The caller's array is too small.
 struct NoRoom : mega::Error {
   using Error::Error;
 };
 
-// The text, or its beginning without half a character at the end.
+// Copies the text, truncated at a character boundary if necessary.
 void set_message(mega_error* error, std::string_view text) {
   if (error == nullptr) return;
   text = mega::whole_characters(text, MEGA_ERROR_MESSAGE_SIZE - 1);
@@ -49,7 +49,7 @@ void set_message(mega_error* error, std::string_view text) {
   error->message[text.size()] = '\0';
 }
 
-// Runs the body; whatever it throws becomes a status.
+// Runs the body and converts exceptions to a status.
 template <class Body>
 mega_status guarded(mega_error* error, const Body& body) noexcept {
   set_message(error, "");
@@ -63,48 +63,48 @@ mega_status guarded(mega_error* error, const Body& body) noexcept {
     set_message(error, problem.what());
     return MEGA_ERROR_REQUEST;
   } catch (const std::bad_alloc&) {
-    set_message(error, "there is not enough memory");
+    set_message(error, "out of memory");
     return MEGA_ERROR_MEMORY;
   } catch (const std::exception& problem) {
     set_message(error, problem.what());
   } catch (...) {
-    set_message(error, "something unknown went wrong");
+    set_message(error, "unknown error");
   }
   return MEGA_ERROR_INTERNAL;
 }
 
-// The same for a body that makes a handle.
+// The same for a body that creates a handle.
 template <class Handle, class Make>
 mega_status guarded_make(Handle** handle, mega_error* error, const Make& make) noexcept {
   if (handle != nullptr) *handle = nullptr;
   return guarded(error, [&] {
-    mega::require(handle != nullptr, "NULL where a handle should be put");
+    mega::require(handle != nullptr, "the output pointer for the handle is NULL");
     *handle = new Handle(make());
   });
 }
 
 template <class T>
 T& at(T* pointer, const char* what) {
-  mega::require(pointer != nullptr, "NULL in place of ", what);
+  mega::require(pointer != nullptr, "NULL instead of ", what);
   return *pointer;
 }
 
 template <class T>
 std::span<T> array(T* data, size_t count, const char* what) {
-  mega::require(data != nullptr || count == 0, "NULL in place of ", what);
+  mega::require(data != nullptr || count == 0, "NULL instead of ", what);
   return {data, count};
 }
 
 template <class T>
 void copy_out(const T& from, std::span<typename T::value_type> to, size_t* count, const char* what) {
-  at(count, "the number to give") = from.size();
+  at(count, "the output count") = from.size();
   if (from.size() > to.size())
-    throw NoRoom(std::to_string(from.size()) + " " + what + ", and room for " + std::to_string(to.size()));
+    throw NoRoom(std::to_string(from.size()) + " " + what + ", but space for " + std::to_string(to.size()));
   std::copy(from.begin(), from.end(), to.begin());
 }
 
 mega::infer::CacheType cache_type(mega_cache cache) {
-  mega::require(cache == MEGA_CACHE_F32 || cache == MEGA_CACHE_BF16, "there is no cache type ", cache,
+  mega::require(cache == MEGA_CACHE_F32 || cache == MEGA_CACHE_BF16, "unknown cache type ", cache,
                 "; use MEGA_CACHE_F32 or MEGA_CACHE_BF16");
   return cache == MEGA_CACHE_BF16 ? mega::infer::CacheType::bf16 : mega::infer::CacheType::f32;
 }
@@ -114,7 +114,7 @@ void classify(const mega_classifier& classifier, const mega::data::Record& recor
   const mega::infer::Classifier& model = *classifier.model;
   const mega::data::Encoder& encoder = model.encoder();
   mega::require(static_cast<int64_t>(documents) == model.documents(), "this model reads ", model.documents(),
-                " document(s) at once, not ", documents);
+                " document(s), not ", documents);
   mega::infer::Workspace work;  // a call's own: several may be going on
   std::vector<float> result = mega::infer::outputs_of(model, encoder, record, {*classifier.pool, work});
   const mega::Signature& signature = model.signature();
@@ -201,8 +201,8 @@ mega_status mega_sessions_feed(mega_session* const* sessions, const int32_t* con
 mega_status mega_session_logits(mega_session* session, const float** logits, size_t* count,
                                 mega_error* error) {
   return guarded(error, [&] {
-    const float*& first = at(logits, "the logits to give");
-    size_t& number = at(count, "the number to give");
+    const float*& first = at(logits, "the output logits");
+    size_t& number = at(count, "the output count");
     const auto all = at(session, "a session").session.logits();
     first = all.data();
     number = all.size();

@@ -1,4 +1,4 @@
-// A text that a model writes.
+// Generates text with a language model.
 #pragma once
 
 #include <cstdint>
@@ -36,32 +36,31 @@ struct GenerateOptions {
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
-    v.field("max_tokens", self.max_tokens, "write at most so many tokens; 0 only reads the prompt",
+    v.field("max_tokens", self.max_tokens, "max number of tokens to generate; 0 only reads the prompt",
             Range{0, 1e12});
-    v.field("stop", self.stop, "end where one of these texts would come");
-    v.nested("sampler", self.sampler, "how a token is drawn");
+    v.field("stop", self.stop, "stop before this string");
+    v.nested("sampler", self.sampler, "sampling of a token");
   }
 };
 
 struct GenerateResult {
-  std::vector<int32_t> tokens;  // all that were drawn, those of a stop string too
-  std::string text;             // all that was written
+  std::vector<int32_t> tokens;  // all sampled tokens, including those of a stop string
+  std::string text;             // the generated text
   StopReason reason = StopReason::max_tokens;
   double prompt_seconds = 0.0;
-  double seconds = 0.0;  // of writing
-  double mean_log_probability =
-      0.0;  // of what was drawn, as the model gave it, before any option; 0 if nothing
+  double seconds = 0.0;               // time to generate
+  double mean_log_probability = 0.0;  // of the sampled tokens, unmodified by options; 0 if there are none
 };
 
-// Whether what comes after the prompt stands at the beginning of a line. A predictor that has read something
-// does not tell how it ended: without a prompt it goes on in the line.
+// Whether the text after the prompt starts at the beginning of a line. If the predictor has already read
+// something and the prompt is empty, the answer is no, because it is unknown how that text ended.
 bool begins_line(const Predictor& predictor, std::span<const int32_t> prompt);
 
-// Reads the prompt, then writes. A predictor that has read nothing gets </s> first; one that has goes on from
-// where it is. It has read all tokens of the result afterwards.
+// Reads the prompt, then generates. A new predictor is fed </s> first; otherwise it continues from its
+// position. Afterwards it has read all tokens of the result.
 //
-// `write` is called with each piece of text as soon as it is safe to print, and with "" where there is none:
-// after each piece of the prompt and each token, so that it can end the work at any time by giving false.
+// `write` is called with each piece of text as soon as it is safe to print, or with "", after each piece of
+// the prompt and each token; it can stop generation at any time by returning false.
 GenerateResult generate(Predictor& predictor, const Tokenizer& tokenizer, std::span<const int32_t> prompt,
                         const GenerateOptions& options, const std::function<bool(std::string_view)>& write);
 

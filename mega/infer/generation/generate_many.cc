@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One of the texts at work.
+// One text of the batch.
 class Writing {
  public:
   Writing(std::unique_ptr<Predictor> predictor, const Tokenizer& tokenizer, PromptAnswer answer,
@@ -28,8 +28,8 @@ class Writing {
   Predictor* predictor() const { return predictor_.get(); }
   bool ended() const { return read_ == unread_.size() && text_.ended(); }
 
-  // What the predictor has to read now: more of the prompt, or the next token of the text. Until it has, this
-  // must not be called again, nor the object be moved.
+  // The tokens that the predictor must read next: more of the prompt, or the next token of the text. Until it
+  // has read them, this must not be called again, and the object must not be moved.
   std::span<const int32_t> next() {
     if (read_ == unread_.size()) {
       if (!written_since_) written_since_ = Clock::now();
@@ -55,12 +55,12 @@ class Writing {
   PromptAnswer answer_;
   GeneratedText text_;
   std::vector<int32_t> unread_;  // the prompt, later the last token
-  size_t read_ = 0;              // of them
+  size_t read_ = 0;              // number of them already read
   Clock::time_point begun_ = Clock::now();
   std::optional<Clock::time_point> written_since_;
 };
 
-// Answers come in the order in which texts end, and leave in that of their prompts.
+// Reorders answers from the order in which texts end to that of their prompts.
 class InOrder {
  public:
   explicit InOrder(const std::function<void(const PromptAnswer&)>& use) : use_(use) {}
@@ -84,7 +84,7 @@ void feed_all(const PredictorSource& model, std::span<const std::unique_ptr<Writ
   std::vector<Predictor*> predictors;
   std::vector<std::span<const int32_t>> tokens;
   for (const auto& text : texts) {
-    if (text->ended()) continue;  // as it is where nothing is to be written
+    if (text->ended()) continue;  // e.g. with max_tokens = 0
     predictors.push_back(text->predictor());
     tokens.push_back(text->next());
   }
@@ -108,7 +108,7 @@ void SessionSource::feed(std::span<Predictor* const> predictors,
 
 void generate_many(const PredictorSource& model, const Tokenizer& tokenizer,
                    const GenerateManyRequest& request) {
-  require(request.batch >= 1, "a batch of ", request.batch, " texts: expected at least 1");
+  require(request.batch >= 1, "batch of ", request.batch, " texts: expected at least 1");
   GenerateOptions options = request.options;
   int64_t taken = 0;
   const auto take = [&]() -> std::unique_ptr<Writing> {
@@ -117,7 +117,7 @@ void generate_many(const PredictorSource& model, const Tokenizer& tokenizer,
     PromptAnswer answer{taken++, std::move(*prompt), {}, {}};
     answer.prompt_tokens = tokenizer.encode(answer.prompt);
     auto text = std::make_unique<Writing>(model.make(), tokenizer, std::move(answer), options);
-    ++options.sampler.seed;  // another text draws anew
+    ++options.sampler.seed;  // new random numbers for the next text
     return text;
   };
 

@@ -1,4 +1,4 @@
-// Many texts that a model writes side by side: it is read once for a token of each of them.
+// Batched generation: the model's weights are read once for a token of each text.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,19 @@
 
 namespace mega::infer {
 
-// Predictors of one model, all at the same place: where each of many texts begins.
+// Creates predictors of one model, all at the same position, where each text starts.
 class PredictorSource {
  public:
   virtual ~PredictorSource() = default;
 
   virtual std::unique_ptr<Predictor> make() const = 0;
 
-  // tokens[i] to predictors[i], which were made here; one after the other unless a model can do better.
+  // Feeds tokens[i] to predictors[i], which were made here; sequentially unless the model supports batches.
   virtual void feed(std::span<Predictor* const> predictors,
                     std::span<const std::span<const int32_t>> tokens) const;
 };
 
-// Forks of a session, which is at the beginning of a text or after one that all have in common. They read
-// together.
+// Forks of a session, which is new or has read a common prefix. They are fed in batches.
 class SessionSource : public PredictorSource {
  public:
   explicit SessionSource(Session beginning) : beginning_(std::move(beginning)) {}
@@ -42,26 +41,26 @@ class SessionSource : public PredictorSource {
 };
 
 struct PromptAnswer {
-  int64_t number = 0;  // of the prompt, from 0
+  int64_t number = 0;  // index of the prompt, from 0
   std::string prompt;
   std::vector<int32_t> prompt_tokens;
-  GenerateResult result;  // its seconds are those of all texts that were written beside it
+  GenerateResult result;  // its seconds include the other texts of the batch
 };
 
 struct GenerateManyRequest {
   GenerateOptions options;
-  int64_t batch = 8;  // texts at once
+  int64_t batch = 8;  // number of texts generated in parallel
 
-  // The prompt that comes next; none: there are no more. Asked as soon as there is room for another text.
+  // Returns the next prompt, or nullopt at the end. Called as soon as there is space in the batch.
   std::function<std::optional<std::string>()> next_prompt;
-  // Gets the answers in the order of the prompts.
+  // Called with the answers in the order of the prompts.
   std::function<void(const PromptAnswer&)> use;
-  // Asked after every token: false ends all texts where they are.
+  // Called after every token; false stops all texts.
   std::function<bool()> go_on;
 };
 
-// Writes what generate() would write for each prompt alone, number n with the seed options.sampler.seed + n;
-// the batch changes rounding at most. When a text ends, the next prompt takes its place.
+// Generates what generate() would for each prompt alone, prompt n with the seed options.sampler.seed + n; the
+// batch size affects only rounding. When a text ends, the next prompt takes its place.
 void generate_many(const PredictorSource& model, const Tokenizer& tokenizer,
                    const GenerateManyRequest& request);
 

@@ -11,10 +11,10 @@ const GenerateOptions& checked(const GenerateOptions& options) {
   return options;
 }
 
-// A model may have more token types than its tokenizer; those beyond have no text.
+// A model may have more token types than its tokenizer; the extra ones have no text.
 std::span<const float> logits_with_text(std::span<const float> logits, const Tokenizer& tokenizer) {
   const auto types = static_cast<size_t>(tokenizer.size());
-  require(logits.size() >= types, "the model knows ", logits.size(), " token types and its tokenizer ", types,
+  require(logits.size() >= types, "the model has ", logits.size(), " token types but its tokenizer ", types,
           ": they do not belong together");
   return logits.first(types);
 }
@@ -58,7 +58,7 @@ GenerateResult GeneratedText::result(bool interrupted) const {
   GenerateResult result;
   result.tokens.assign(history_.begin() + static_cast<ptrdiff_t>(prompt_tokens_), history_.end());
   result.text = text_;
-  // A stop string that came is the reason even if the last piece was one too many.
+  // A completed stop string is the reason even if the last token also reached the limit.
   result.reason = output_.stopped() ? StopReason::stop_string
                   : interrupted     ? StopReason::interrupted
                                     : StopReason::max_tokens;

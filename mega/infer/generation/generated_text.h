@@ -1,4 +1,4 @@
-// A text while a model writes it, token by token.
+// A text being generated token by token.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,29 @@
 
 namespace mega::infer {
 
-// Tokens of a prompt that are read at once: enough for full speed, few enough to be interrupted.
+// Prompt tokens per piece: enough for full speed, few enough to be interruptible.
 inline constexpr size_t kPromptPiece = 1024;
 
 class GeneratedText {
  public:
-  // Goes on after the prompt; `begins_line`: what is written first stands at the beginning of a line. Error
-  // where an option is out of range or the tokenizer does not know a token.
+  // Continues after the prompt; `begins_line`: the text starts at the beginning of a line. Error if an option
+  // is out of range or a token is not in the vocabulary.
   GeneratedText(const Tokenizer& tokenizer, std::span<const int32_t> prompt, const GenerateOptions& options,
                 bool begins_line);
 
-  // A stop string came, or the tokens are as many as they may be.
+  // A stop string was generated, or max_tokens is reached.
   bool ended() const;
 
-  // The next token, from what the model expects; the model has to read it before the next draw.
+  // Samples the next token from the logits; the model must read it before the next draw.
   int32_t draw(std::span<const float> logits);
 
-  // What may be printed since the token before the last; often nothing.
+  // Text that became printable with the last token; often empty.
   const std::string& piece() const { return piece_; }
 
-  // What was held back, where the text just ended and no stop string came; "" otherwise. Once.
+  // Text held back when generation ended without a stop string; "" otherwise. Call once.
   std::string finish();
 
-  // `interrupted`: somebody wanted no more. Seconds are the caller's to fill in.
+  // `interrupted`: stopped by the caller, who also fills in the seconds.
   GenerateResult result(bool interrupted) const;
 
  private:
@@ -43,7 +43,7 @@ class GeneratedText {
   int64_t max_tokens_;
   Sampler sampler_;
   TextOutput output_;
-  std::vector<int32_t> history_;  // the prompt, and what was drawn
+  std::vector<int32_t> history_;  // the prompt and the sampled tokens
   size_t prompt_tokens_;
   std::string piece_, text_;
   double log_probabilities_ = 0.0;

@@ -1,4 +1,4 @@
-// What a model thought of a token.
+// Log-probability of a token.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace mega::infer {
 
-// The natural logarithm of the token's probability: its place in the softmax of all logits. Error where the
-// logits are no distribution (NaN, +inf, all -inf) or do not have the token.
+// The natural log-softmax of the logits at the token. Error if the logits are not a distribution (NaN, +inf,
+// all -inf) or do not include the token.
 double log_probability(std::span<const float> logits, int32_t token);
 
 }  // namespace mega::infer

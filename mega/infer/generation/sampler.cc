@@ -12,17 +12,17 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Up to so many, the best of 268 thousand candidates are found several times as fast with a heap.
+// Up to this many best of 268 thousand candidates are found several times faster with a heap.
 constexpr ptrdiff_t kFew = 1024;
 
-// Both NaN and +inf: a model that is sure of two things at once is as broken as one that knows nothing.
+// Rejects NaN and +inf.
 void check_logits(std::span<const float> logits) {
   require(logits.size() <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
-          "sampler: ", logits.size(), " logits are more than there are token numbers");
+          "sampler: ", logits.size(), " logits do not fit 32-bit token numbers");
   const auto bad = std::find_if_not(logits.begin(), logits.end(), [](float x) { return x < kInfinity; });
   if (bad == logits.end()) return;
   fail("sampler: the logit of token ", bad - logits.begin(), " is ", *bad,
-       ", not a number to draw by: the model's weights are damaged, or training diverged");
+       ": the model's weights are damaged, or training diverged");
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void Sampler::penalize(std::span<const int32_t> history) {
   const auto penalty = static_cast<float>(options_.repetition_penalty);
   for (const int32_t token : recent_) {
     require(token >= 0 && static_cast<size_t>(token) < logits_.size(), "sampler: token ", token,
-            " of the history is none of the model's ", logits_.size());
+            " of the history is not one of the model's ", logits_.size());
     float& logit = logits_[static_cast<size_t>(token)];
     logit = logit > 0 ? logit / penalty : logit * penalty;
   }
@@ -77,10 +77,10 @@ void Sampler::collect_candidates() {
     if (!banned && logits_[i] > -kInfinity) candidates_.push_back({logits_[i], token, 0.0});
   }
   require(!candidates_.empty(), "sampler: of ", logits_.size(),
-          " logits none is left to draw: all are -inf, or belong to tokens that no text has");
+          " logits none is left to sample: all are -inf, or belong to tokens that do not occur in text");
 }
 
-// The order is total, so that the result does not depend on how the standard library sorts.
+// A total order, so that the result does not depend on the standard library's sort.
 void Sampler::sort_best(size_t count) {
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
@@ -109,7 +109,7 @@ void Sampler::weigh() {
     c.weight = std::exp((static_cast<double>(c.logit) - static_cast<double>(most)) / options_.temperature);
 }
 
-// Most of the probability is usually with a few tokens: sorts no more of them than it needs.
+// A few tokens usually have most of the probability: sorts only as many as needed.
 void Sampler::keep_top_p() {
   double total = 0.0;
   for (const Candidate& c : candidates_) total += c.weight;
@@ -129,7 +129,7 @@ int32_t Sampler::draw_by_weight() {
   double total = 0.0;
   for (const Candidate& c : candidates_) total += c.weight;
   const double target = draws_.unit() * total;
-  // The same sum again, which ends above the target: unit() is below 1.
+  // The same sum again exceeds the target, because unit() < 1.
   size_t i = 0;
   for (double sum = candidates_[0].weight; sum <= target; sum += candidates_[i].weight) ++i;
   return candidates_[i].token;

@@ -1,4 +1,4 @@
-// Which token comes next: a draw from what the model expects, narrowed as the user likes.
+// Samples the next token from the model's distribution, restricted by the options.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace mega::infer {
 
-// Applied in this order. All options at their defaults draw from the model's own distribution.
+// Applied in this order. The defaults sample from the model's own distribution.
 struct SamplerOptions {
   double repetition_penalty = 1.0;
   int64_t repetition_window = 64;
@@ -25,36 +25,37 @@ struct SamplerOptions {
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
     v.field("repetition_penalty", self.repetition_penalty,
-            "recent tokens: positive logits are divided by it, negative ones multiplied; 1 is off",
+            "positive logits of recent tokens are divided by this, negative ones multiplied; 1: off",
             Range{1, 100});
-    v.field("repetition_window", self.repetition_window, "how many tokens back are recent", Range{0, 1e9});
-    v.field("temperature", self.temperature, "below 1 the likely gets likelier; 0 takes the likeliest",
-            Range{0, 100});
-    v.field("top_k", self.top_k, "draw from this many of the likeliest tokens; 0 is off", Range{0, 1e9});
-    v.field("top_p", self.top_p, "draw from the fewest tokens that have this probability together; 1 is off",
+    v.field("repetition_window", self.repetition_window, "number of recent tokens for the repetition penalty",
+            Range{0, 1e9});
+    v.field("temperature", self.temperature,
+            "sampling temperature; below 1 sharpens the distribution, 0 is greedy", Range{0, 100});
+    v.field("top_k", self.top_k, "sample from this many most likely tokens; 0: off", Range{0, 1e9});
+    v.field("top_p", self.top_p, "sample from the fewest tokens with this total probability; 1: off",
             Range{0, 1});
-    v.field("min_p", self.min_p, "drop tokens below this share of the likeliest one's probability; 0 is off",
+    v.field("min_p", self.min_p, "drop tokens below this share of the highest probability; 0: off",
             Range{0, 1});
-    v.field("allow_unknown", self.allow_unknown, "<unk> may be drawn");
-    v.field("seed", self.seed, "the same seed draws the same tokens", Range{0, 1e15});
+    v.field("allow_unknown", self.allow_unknown, "allow <unk> to be sampled");
+    v.field("seed", self.seed, "random seed", Range{0, 1e15});
   }
 };
 
-// <s> and padding are never drawn: no text has them. Of equally likely tokens the smaller number goes first.
+// <s> and padding are never sampled: they do not occur in text. Ties are broken by the smaller token number.
 class Sampler {
  public:
-  // Error where an option is outside its range.
+  // Error if an option is out of range.
   explicit Sampler(const SamplerOptions& options);
 
-  // `logits` has one number for each token, -inf for what cannot be; `history` are the tokens before, of
-  // which the penalty looks at the last ones. Error where logits are NaN or +inf, or nothing is left to draw.
+  // `logits` has one number per token, -inf for impossible ones; `history` are the previous tokens, for the
+  // repetition penalty. Error if logits are NaN or +inf, or no token is left.
   int32_t draw(std::span<const float> logits, std::span<const int32_t> history);
 
  private:
   struct Candidate {
     float logit;
     int32_t token;
-    double weight;  // its probability, relative to the likeliest one's
+    double weight;  // probability relative to the highest one
   };
 
   void penalize(std::span<const int32_t> history);
@@ -68,11 +69,11 @@ class Sampler {
 
   SamplerOptions options_;
   Random draws_;
-  // Kept from draw to draw for their memory alone.
+  // Members only to reuse their memory.
   std::vector<float> logits_;
   std::vector<int32_t> recent_;
   std::vector<Candidate> candidates_;
-  size_t sorted_ = 0;  // so many candidates at the front are the best ones, in order
+  size_t sorted_ = 0;  // number of candidates at the front that are sorted, best first
 };
 
 }  // namespace mega::infer

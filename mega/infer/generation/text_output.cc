@@ -9,7 +9,7 @@
 namespace mega::infer {
 
 TextOutput::StopString::StopString(std::string text) : text_(std::move(text)), shorter_(text_.size(), 0) {
-  require(!text_.empty(), "a stop string is empty: any text would end before it begins");
+  require(!text_.empty(), "a stop string is empty: expected at least one character");
   for (size_t n = 1; n < text_.size(); ++n) shorter_[n] = extend(shorter_[n - 1], text_[n]);
 }
 
@@ -25,7 +25,7 @@ TextOutput::TextOutput(std::span<const std::string> stop_strings, bool begins_li
     : stops_(stop_strings.begin(), stop_strings.end()), begins_line_(begins_line) {}
 
 std::string TextOutput::add(std::string_view bytes) {
-  size_t begun = 0;  // of a stop string, at the end of the text
+  size_t begun = 0;  // longest partial stop string at the end of the text
   for (const StopString& stop : stops_) begun = std::max(begun, stop.matched());
   for (const char byte : bytes) {
     if (stopped_) return "";

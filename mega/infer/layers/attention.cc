@@ -15,15 +15,15 @@ using kernels::ConstRows;
 using kernels::Rows;
 using kernels::WeightType;
 
-// So few queries of a stream are better off one by one: each reads keys and values where they are kept, where
-// a block of queries would have them copied into one piece first.
+// Up to this many queries of a stream are processed one by one: each reads keys and values in the cache,
+// while a block of queries needs a contiguous copy first.
 constexpr int64_t kFewQueries = 4;
-// Queries of a block that one thread works on at a time.
+// Queries of a block per thread and task.
 constexpr int64_t kQueryRange = 128;
 
 ConstRows constant(Rows rows) { return {rows.data, rows.stride}; }
 
-// Neighbouring queries of one chunk, and the positions of the chunk before them.
+// Consecutive queries of one chunk, and the positions of the chunk before them.
 struct Piece {
   int64_t begin = 0, length = 0;
   int64_t open = 0;
@@ -52,14 +52,14 @@ class Attention {
     return cache != nullptr && piece.length <= kFewQueries;
   }
 
-  // What goes on in the open chunk, and completes it if there is enough.
+  // The part that continues the open chunk, up to its end.
   Piece head(const Segment& segment) const {
     const int64_t place = options_.chunk > 0 ? segment.position() % options_.chunk : segment.position();
     const int64_t fits = options_.chunk > 0 ? options_.chunk - place : segment.length;
     return {segment.begin, std::min(segment.length, fits), place};
   }
 
-  // For keys and values of open chunks, where blocks of queries need them in one piece.
+  // Allocates space for contiguous keys and values of open chunks, for blocks of queries.
   void make_room(std::span<const Segment> segments) {
     int64_t keys = 0;
     for (const Segment& segment : segments)
@@ -82,7 +82,7 @@ class Attention {
       add_block({segment.begin + done, std::min(options_.chunk, segment.length - done), 0}, nullptr);
   }
 
-  // As a cache of bf16 gives them back.
+  // Rounds to what a bf16 cache would return.
   void round(const Segment& segment) const {
     const auto rows_of = [&](Rows rows, int64_t columns) {
       std::vector<uint16_t> rounded(static_cast<size_t>(columns));
@@ -95,8 +95,8 @@ class Attention {
     rows_of(rows_.values, options_.values);
   }
 
-  // What products of content are multiplied with: softmax by 1 / sqrt(Z), the others by 1 / l, where l is the
-  // place of a causal query + 1, else the number of keys.
+  // Scale of the content products: 1 / sqrt(Z) for softmax, otherwise 1 / l, where l is the position of a
+  // causal query in its chunk + 1, or else the number of keys.
   float scale(const Piece& piece, int64_t query) const {
     if (options_.attention == AttentionFunction::softmax)
       return static_cast<float>(1.0 / std::sqrt(static_cast<double>(options_.shared)));
@@ -104,7 +104,7 @@ class Attention {
     return 1.0f / static_cast<float>(length);
   }
 
-  // Where only the content of a query is scaled, it is done here, and the kernels scale nothing.
+  // If only the content of a query is scaled, it is done here, and the kernels do not scale.
   void scale_content(const Piece& piece) const {
     if (position_.scales_all()) return;
     for (int64_t i = 0; i < piece.length; ++i) {
@@ -212,7 +212,7 @@ class Attention {
     });
   }
 
-  // What the open chunk is after the segment. Single steps have put their keys there themselves.
+  // Updates the open chunk after the segment. Single steps have already stored their keys.
   void keep(const Segment& segment) const {
     KeyValueCache& kept = *cache(segment);
     const Piece first = head(segment);
@@ -236,7 +236,7 @@ class Attention {
   struct Range {
     kernels::AttentionBlock block;
     int64_t begin, end;
-    float* out;  // of the block's first query
+    float* out;  // output of the block's first query
   };
 
   const BlockOptions& options_;
@@ -250,7 +250,7 @@ class Attention {
   std::vector<Query> queries_;
   std::vector<kernels::PartialAttention> partials_;
   std::vector<Range> ranges_;
-  std::vector<std::shared_ptr<const BiasTable>> tables_;  // keeps the biases that blocks and steps point to
+  std::vector<std::shared_ptr<const BiasTable>> tables_;  // owns the biases that blocks and steps point to
 };
 
 }  // namespace

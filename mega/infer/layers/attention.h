@@ -1,4 +1,4 @@
-// Attention of many queries to the keys of their chunks: those of the stream's open chunk, and their own.
+// Attention of a batch of queries to the keys of their chunks: cached keys of the open chunk, and new ones.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ struct AttentionRows {
 };
 
 // out (rows, V), equation 11. Keys and values of segments with a state are added to the cache of its block
-// `index`; what that keeps as bf16 is rounded in `keys` and `values` too, so that it does not matter how a
-// text was cut.
+// `index`; if the cache is bf16, `keys` and `values` are rounded, too, so that the result does not depend on
+// how a text was split.
 void attend(const BlockOptions& options, const Position& position, const AttentionRows& rows,
             std::span<const Segment> segments, size_t index, kernels::Rows out, const Run& run);
 

@@ -34,8 +34,8 @@ MovingAverage::MovingAverage(WeightFile& file, const std::string& name, int64_t 
   if (options.skip) skip_ = file.numbers(name + ".omega", width).data();
 }
 
-// p = sigma(delta), q = 1 - p sigma(alpha): equation 5, and 2 and 3 with what they leave out. The released
-// implementation divides eta by sqrt(N).
+// p = sigma(delta), q = 1 - p sigma(alpha): equation 5, or equations 2 and 3, which lack some of the terms.
+// The released implementation divides eta by sqrt(N).
 MovingAverage::Direction MovingAverage::direction(WeightFile& file, const std::string& name,
                                                   int64_t first_row) const {
   const int64_t count = width_ * n_, all = options_.bidirectional ? 2 * count : count;
@@ -84,7 +84,7 @@ void MovingAverage::forward(kernels::ConstRows x, kernels::Rows y, std::span<con
   for (const Segment& segment : segments) rows += segment.length;
   const int64_t steps = std::max<int64_t>(1, rows / count) * n_ * kEmaLanes;
   constexpr int64_t kWorthwhile = 2048;  // averages
-  // One text after the other in a group of channels: their weights stay in the cache.
+  // Texts are the inner loop within a group of channels: the weights stay in the cache.
   run.pool.run(count * groups, (kWorthwhile + steps - 1) / steps, [&](int64_t begin, int64_t end) {
     AlignedVector<float> fresh;
     for (int64_t item = begin; item < end; ++item) {

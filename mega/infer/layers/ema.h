@@ -17,11 +17,11 @@ class MovingAverage {
  public:
   MovingAverage(WeightFile& file, const std::string& name, int64_t width, const EmaOptions& options);
 
-  // Floats of one block's state.
+  // Size of one block's state in floats.
   int64_t state_size() const;
 
-  // y = silu(s + omega x), or what of it the options ask for (equations 4 to 6). Segments with a state go on
-  // from the averages of its block `index`, and ignore truncation, as released.
+  // y = silu(s + omega x), or the part of it that the options select (equations 4 to 6). Segments with a
+  // state continue from the EMA state of its block `index`, and ignore truncation, as released.
   void forward(kernels::ConstRows x, kernels::Rows y, std::span<const Segment> segments, size_t index,
                const Run& run) const;
 
@@ -29,11 +29,11 @@ class MovingAverage {
   // Packed for the kernels: (groups, N, lanes).
   struct Direction {
     AlignedVector<float> decay, input, output;
-    AlignedVector<float> product;  // input * output: what a scan from zero uses instead of both
+    AlignedVector<float> product;  // input * output, for scans from a zero state
     AlignedVector<float> cut;      // decay^truncation
   };
-  // A stream that begins at zero does for whole sequences too, unless both directions are added up or the
-  // kernel is cut.
+  // Whole sequences use the streaming scan from a zero state, unless two directions are added or the kernel
+  // is truncated.
   bool needs_product() const { return options_.bidirectional || options_.truncation > 0; }
   Direction direction(WeightFile& file, const std::string& name, int64_t first_row) const;
   void stream(kernels::ConstRows x, kernels::Rows y, const Segment& segment, int64_t group,

@@ -13,7 +13,7 @@ class FeedForward {
  public:
   FeedForward(WeightFile& file, const std::string& name, const BlockOptions& options);
 
-  // Replaces x (rows, D).
+  // In place on x (rows, D).
   void forward(kernels::Rows x, int64_t rows, const Run& run) const;
 
  private:

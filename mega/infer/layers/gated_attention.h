@@ -1,4 +1,4 @@
-// The Mega layer (equations 6 to 15), for segments of any number of texts at once.
+// The Mega layer (equations 6 to 15), for a batch of segments of any number of texts.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ class GatedAttention {
  public:
   GatedAttention(WeightFile& file, const std::string& name, const BlockOptions& options);
 
-  // An empty state, with keys and values kept as `type`.
+  // An empty state that stores keys and values as `type`.
   BlockState initial_state(kernels::WeightType type) const;
 
-  // Error where a text of this length goes beyond the positions that the layer knows.
+  // Error if a text of this length exceeds the layer's max positions.
   void check_length(int64_t length) const;
 
-  // Replaces x (rows, D) by the layer's output; `index` is that of the block in the segments' states, whose
-  // positions are left as they are.
+  // Replaces x (rows, D) by the layer's output; `index` is the block's index in the segments' states, whose
+  // positions are not changed.
   void forward(kernels::Rows x, int64_t rows, std::span<const Segment> segments, size_t index,
                const Run& run) const;
 
@@ -37,7 +37,7 @@ class GatedAttention {
   Norm norm_;
   std::optional<MovingAverage> average_;
   Linear values_, mixed_, candidate_;
-  const float* gamma_;  // (2, Z), of queries and of keys
+  const float* gamma_;  // (2, Z), for queries and keys
   const float* beta_;
   Position position_;
 };

@@ -25,7 +25,7 @@ void InputEmbedding::forward(const SequenceView& sequence, kernels::Rows x, cons
     check_tokens(sequence.tokens, vocabulary_);
   } else {
     require(std::ssize(sequence.values) == sequence.length * channels_, "this model reads ", channels_,
-            " real number(s) at each position: ", sequence.length, " positions, but ", sequence.values.size(),
+            " real number(s) per position: ", sequence.length, " positions, but ", sequence.values.size(),
             " numbers");
   }
   run.rows(sequence.length, width_ * channels_, [&](int64_t begin, int64_t end) {

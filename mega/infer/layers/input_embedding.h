@@ -1,4 +1,4 @@
-// From what a sequence is made of to vectors: a row for each token, or x * weight + bias for real numbers.
+// Embeds the input: a row of a matrix per token, or x * weight + bias for real numbers.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,7 @@
 
 namespace mega::infer {
 
-// A sequence, or a stretch of one: tokens, or real numbers, position by position with their channels
-// together.
+// A sequence, or part of one: tokens, or real numbers with the channels of a position contiguous.
 struct SequenceView {
   std::span<const int32_t> tokens;
   std::span<const float> values;
@@ -24,12 +23,12 @@ class InputEmbedding {
  public:
   InputEmbedding(WeightFile& file, const std::string& name, const SequenceOptions& options, int64_t width);
 
-  // x (length, D). Error where a sequence is not of the model's kind; nothing has been written then.
+  // x (length, D). Error, before anything is written, if the sequence is not of the model's input kind.
   void forward(const SequenceView& sequence, kernels::Rows x, const Run& run) const;
 
  private:
   int64_t width_, vocabulary_, channels_;
-  kernels::Weights tokens_;        // (V, D); without data for real numbers
+  kernels::Weights tokens_;        // (V, D); empty for real numbers
   const float* weight_ = nullptr;  // (channels, D)
   const float* bias_ = nullptr;    // (D)
 };

@@ -1,4 +1,4 @@
-// Keys and values of the positions that attention can still see: those of the open chunk.
+// Cached keys and values of the open chunk.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace mega::infer {
 
-// How keys and values of the open chunk are kept. bf16 halves them, and with them most of what a token late
-// in its chunk has to read; it costs three digits of them.
+// Element type of the cache. bf16 halves its size, and thus most of the memory that a token late in its chunk
+// reads, at a precision of three digits.
 enum class CacheType { f32, bf16 };
 
 inline kernels::WeightType weight_type(CacheType cache) {
   return cache == CacheType::bf16 ? kernels::WeightType::bf16 : kernels::WeightType::f32;
 }
 
-// Pages of neighbouring positions. A page that is full never changes again, so copies of a cache share it;
-// the last one, that is still being filled, each copy has for itself.
+// Pages of consecutive positions. A full page never changes, so copies of a cache share it; the last, partial
+// page is copied.
 class KeyValueCache {
  public:
   static constexpr int64_t kPage = 64;  // positions
 
   KeyValueCache() = default;
-  // Of keys of width Z and values of width V, kept as f32 or bf16.
+  // Keys of width Z and values of width V, stored as f32 or bf16.
   KeyValueCache(int64_t shared, int64_t values, kernels::WeightType type)
       : shared_(shared), values_(values), type_(type) {}
   KeyValueCache(const KeyValueCache& other);
@@ -45,7 +45,7 @@ class KeyValueCache {
   int64_t pages() const { return static_cast<int64_t>(pages_.size()); }
   kernels::KeyValuePage page(int64_t index) const;
 
-  // All keys (size, Z) and values (size, V), without gaps.
+  // Copies all keys (size, Z) and values (size, V) contiguously.
   void copy_to(float* keys, float* values) const;
 
   kernels::WeightType type() const { return type_; }

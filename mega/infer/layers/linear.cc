@@ -12,7 +12,7 @@ using kernels::Activations;
 using kernels::Weights;
 using kernels::WeightType;
 
-// Rows of weights that go together: what a kernel has in registers, or two of it.
+// Rows of weights per block: what a kernel holds in registers, or twice that.
 constexpr int64_t kRowBlock = 16;
 
 int64_t blocks_of(const Product& product) {
@@ -26,7 +26,7 @@ Linear::Linear(WeightFile& file, const std::string& name, int64_t outputs, int64
       bias(file.numbers(name + ".bias", outputs).data()) {}
 
 void multiply(std::span<const Product> products, int64_t rows, const Run& run) {
-  // Where weights are of I8, activations become so too.
+  // For I8 weights, activations are quantised, too.
   int64_t numbers = 0, blocks = 0, weights = 0;
   for (const Product& product : products) {
     if (product.linear.weights.type == WeightType::i8) numbers += rows * product.linear.weights.depth;

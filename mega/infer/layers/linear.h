@@ -16,7 +16,7 @@ struct Linear {
 
   Linear() = default;
   explicit Linear(const kernels::Weights& matrix) : weights(matrix) {}
-  // NAME.weight and NAME.bias of the file.
+  // Reads NAME.weight and NAME.bias of the file.
   Linear(WeightFile& file, const std::string& name, int64_t outputs, int64_t inputs);
 };
 
@@ -26,8 +26,8 @@ struct Product {
   kernels::Rows y;
 };
 
-// Products for `rows` rows of activations, all at once: a thread waits for the others one time, not once a
-// product.
+// Computes several products for `rows` rows of activations in one parallel region: threads synchronise once,
+// not once per product.
 void multiply(std::span<const Product> products, int64_t rows, const Run& run);
 
 inline void multiply(const Linear& linear, kernels::ConstRows x, kernels::Rows y, int64_t rows,

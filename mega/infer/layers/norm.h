@@ -1,4 +1,4 @@
-// Normalisation as in evaluation: batch norm uses the statistics of training.
+// Normalisation in evaluation mode: batch norm uses the running statistics of training.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class Norm {
  public:
   Norm(WeightFile& file, const std::string& name, int64_t width, NormKind kind, bool affine);
 
-  // y = norm(x) for `rows` rows; y may be x.
+  // y = norm(x) for `rows` rows; y may alias x.
   void forward(kernels::ConstRows x, kernels::Rows y, int64_t rows, const Run& run) const;
 
  private:
@@ -23,7 +23,7 @@ class Norm {
   NormKind kind_;
   const float* weight_ = nullptr;  // null: not affine
   const float* bias_ = nullptr;
-  std::vector<double> mean_, scale_, shift_;  // of batch norm, all in one
+  std::vector<double> mean_, scale_, shift_;  // batch norm folded into mean, scale and shift
 };
 
 }  // namespace mega::infer

@@ -70,17 +70,17 @@ Position::Position(WeightFile& file, const std::string& name, const BlockOptions
 
 void Position::check_length(int64_t length) const {
   const bool bounded = kind_ == PositionKind::simple || kind_ == PositionKind::tupe;
-  require(!bounded || length <= positions_, "the model knows ", positions_, " positions, the sequence has ",
-          length, "; it can read no longer one");
+  require(!bounded || length <= positions_, "the model has ", positions_, " positions, the sequence has ",
+          length, ": shorten it");
 }
 
-// The bias of a key that stands `offset` positions after the query.
+// The bias of a key `offset` positions after the query.
 float Position::offset_bias(int64_t offset) const {
   switch (kind_) {
     case PositionKind::simple:
       return numbers_[static_cast<size_t>(positions_ - 1 + offset)];
     case PositionKind::t5: {
-      // Small offsets have a number each, larger ones share by their logarithm (Raffel et al. 2020).
+      // Small offsets have a bucket each, larger ones share logarithmic buckets (Raffel et al. 2020).
       const int64_t buckets = causal_ ? 32 : 16, exact = buckets / 2;
       const int64_t distance = causal_ ? std::max<int64_t>(0, -offset) : std::abs(offset);
       int64_t bucket = distance;
@@ -105,8 +105,8 @@ float Position::offset_bias(int64_t offset) const {
   return 0.0f;
 }
 
-// Cosine and sine of each frequency go from distance to distance by a rotation, in double: a function call
-// for each would cost more than a token of the model.
+// Cosine and sine of each frequency are updated from distance to distance by a rotation, in double: calling
+// cos and sin for each would cost more than a token of the model.
 void Position::add_rotary_biases(int64_t first, BiasTable& table) const {
   const auto count = static_cast<size_t>(table.reach() + 1 - first);
   std::vector<double> past(count), future(count);

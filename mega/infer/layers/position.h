@@ -1,5 +1,5 @@
-// How attention knows positions: a bias for each distance between query and key, or queries and keys that are
-// turned or extended by their position.
+// Position information of attention: a bias per distance between query and key, or queries and keys that are
+// rotated or extended by their position.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace mega::infer {
 
-// A bias for offsets j - i of key and query, from -reach to reach, or to 0 where attention is causal.
+// Biases for offsets j - i of key and query, from -reach to reach, or to 0 for causal attention.
 class BiasTable {
  public:
   BiasTable(int64_t reach, bool causal);
@@ -34,22 +34,22 @@ class Position {
  public:
   Position(WeightFile& file, const std::string& name, const BlockOptions& options);
 
-  // Columns of queries and keys.
+  // Width of queries and keys.
   int64_t columns() const { return kind_ == PositionKind::tupe ? 2 * shared_ : shared_; }
 
-  // Error where the model does not know so many positions.
+  // Error if the model has fewer positions.
   void check_length(int64_t length) const;
 
-  // The bias for distances below `length`; null for none. Keep the pointer while the table
-  // is in use: another thread may make a longer one.
+  // The bias for distances below `length`; null for none. Keep the pointer while the table is in use: another
+  // thread may replace it by a longer one.
   std::shared_ptr<const BiasTable> bias(int64_t length) const;
 
-  // Whether it changes queries and keys.
+  // Whether queries and keys are changed.
   bool places() const { return kind_ == PositionKind::rope || kind_ == PositionKind::tupe; }
-  // Puts the position into a query (columns) and a key, whose first Z numbers are there.
+  // Encodes the position into a query (columns) and a key, whose first Z numbers are set.
   void place(int64_t position, float* query, float* key) const;
 
-  // Whether all of a score is divided by the length or sqrt(Z), not the product of contents alone.
+  // Whether the whole score is divided by the length or sqrt(Z), not only the content product.
   bool scales_all() const { return kind_ != PositionKind::tupe; }
 
  private:
@@ -59,10 +59,10 @@ class Position {
   PositionKind kind_;
   bool causal_;
   int64_t shared_, positions_;
-  std::span<const float> numbers_;       // of simple and T5
-  std::vector<double> cosines_, sines_;  // of rotary: what cos and sin of each frequency are multiplied with
-  std::vector<double> frequencies_;      // of rotary and RoPE
-  std::vector<float> queries_, keys_;    // of TUPE: (positions, Z)
+  std::span<const float> numbers_;       // simple and T5
+  std::vector<double> cosines_, sines_;  // rotary: factors of cos and sin for each frequency
+  std::vector<double> frequencies_;      // rotary and RoPE
+  std::vector<float> queries_, keys_;    // TUPE: (positions, Z)
 
   struct Longest {
     std::mutex mutex;

@@ -25,9 +25,10 @@ bool Stack::streams() const {
 }
 
 State Stack::initial_state(kernels::WeightType type) const {
-  require(streams(),
-          "this model cannot read a stream: it needs what comes later; models with causal = true and "
-          "ema.bidirectional = false can");
+  require(
+      streams(),
+      "this model cannot stream, because it is not causal: streaming needs a model with causal = true and "
+      "ema.bidirectional = false");
   State state;
   for (const Block& block : blocks_) state.blocks.push_back(block.attention.initial_state(type));
   return state;
@@ -36,7 +37,7 @@ State Stack::initial_state(kernels::WeightType type) const {
 void Stack::check_length(int64_t length) const { blocks_.front().attention.check_length(length); }
 
 void Stack::forward(kernels::Rows x, int64_t rows, std::span<const Segment> segments, const Run& run) const {
-  // Before anything changes: a call that fails leaves the states as they were.
+  // Check first: a call that fails leaves the states unchanged.
   for (const Segment& segment : segments) check_length(segment.position() + segment.length);
   const kernels::ConstRows constant{x.data, x.stride};
   if (embed_norm_) embed_norm_->forward(constant, x, rows, run);

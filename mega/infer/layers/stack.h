@@ -1,4 +1,4 @@
-// Mega blocks one above the other, with the norms before and after them.
+// A stack of Mega blocks, with the norms before and after them.
 #pragma once
 
 #include <optional>
@@ -16,21 +16,20 @@ namespace mega::infer {
 
 class Stack {
  public:
-  // Of tensors NAME.layers.0..., NAME.embed_norm and NAME.final_norm.
+  // Reads the tensors NAME.layers.0..., NAME.embed_norm and NAME.final_norm.
   Stack(WeightFile& file, const std::string& name, const StackOptions& options);
 
   int64_t width() const { return options_.block.width; }
 
-  // Whether what comes later does not matter, so that a state can be carried.
+  // Whether the model is causal, so that it can stream with a state.
   bool streams() const;
-  // Error where it cannot.
+  // Error if it cannot stream.
   State initial_state(kernels::WeightType type) const;
 
-  // Error where a text of this length goes beyond the positions that the model knows.
+  // Error if a text of this length exceeds the model's max positions.
   void check_length(int64_t length) const;
 
-  // Replaces embeddings x (rows, D) by features. Segments cover all rows; their states, if they have some,
-  // go on.
+  // Replaces embeddings x (rows, D) by features. Segments cover all rows; their states, if any, are advanced.
   void forward(kernels::Rows x, int64_t rows, std::span<const Segment> segments, const Run& run) const;
 
  private:

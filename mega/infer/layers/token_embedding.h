@@ -1,5 +1,5 @@
-// From tokens to vectors: embeddings scaled by sqrt(D), plain or in bands, and projected where they are not
-// as wide as the model.
+// Token embeddings scaled by sqrt(D), plain or adaptive (in bands), and projected if they are narrower than
+// the model.
 #pragma once
 
 #include <span>
@@ -16,23 +16,23 @@ class TokenEmbedding {
  public:
   TokenEmbedding(WeightFile& file, const std::string& name, const TokenOptions& options, int64_t width);
 
-  // x (tokens, D). Tokens are of the vocabulary: whoever takes them from outside has checked that
+  // x (tokens, D). The caller has checked that the tokens are in the vocabulary
   // (LanguageModel::check_tokens).
   void forward(std::span<const int32_t> tokens, kernels::Rows x, const Run& run) const;
 
-  // Of a vocabulary without bands: (V, width of embeddings).
+  // For a vocabulary without bands: (V, embedding width).
   const kernels::Weights& weights() const { return parts_.front().embeddings; }
 
  private:
   struct Part {
     Band band;
     kernels::Weights embeddings;  // (tokens of the band, its width)
-    Linear projection;            // (D, its width); without weights for none
+    Linear projection;            // (D, its width); empty if there is none
   };
 
   int64_t width_, vocabulary_;
   float scale_;
-  std::vector<Part> parts_;  // one, or one for each band
+  std::vector<Part> parts_;  // one, or one per band
 };
 
 }  // namespace mega::infer

@@ -24,8 +24,8 @@ TokenOutput::TokenOutput(WeightFile& file, const std::string& name, const TokenO
     head_.emplace_back(options.tie_output
                            ? embedding.weights()
                            : file.matrix(name + ".output_projection.weight", vocabulary_, width));
-    require(head_[0].weights.depth == width, "the output layer reads ", head_[0].weights.depth,
-            " numbers, the model gives ", width);
+    require(head_[0].weights.depth == width, "the output layer has width ", head_[0].weights.depth,
+            ", the model has ", width);
     return;
   }
   const int64_t own = options.embedding_width > 0 ? options.embedding_width : width;
@@ -54,7 +54,7 @@ void TokenOutput::tail_logits(const Tail& tail, ConstRows features, Rows out, in
 
 void TokenOutput::logits(ConstRows features, Rows out, int64_t rows, const Run& run) const {
   if (tails_.empty()) return multiply(head_[0], features, out, rows, run);
-  // The choice of a tail stands in the places of the first rare tokens until they are known.
+  // The logits of the tails are stored in the places of the first rare tokens until those are computed.
   const Product head[] = {{head_[0], features, out},
                           {head_[1], features, {out.data + frequent_, out.stride}}};
   multiply(head, rows, run);
@@ -79,7 +79,7 @@ void TokenOutput::logits(ConstRows features, Rows out, int64_t rows, const Run& 
   }
 }
 
-// Scores of a few rows at a time: of a large vocabulary, all of them would not fit into memory.
+// A few rows at a time: with a large vocabulary, the scores of all rows would not fit into memory.
 void TokenOutput::log_probabilities(ConstRows features, std::span<const int32_t> tokens, std::span<float> out,
                                     const Run& run) const {
   constexpr int64_t kNumbers = 1 << 21;

@@ -1,5 +1,6 @@
-// The distribution of the next token: a softmax with weights of its own or with the embeddings, or an
-// adaptive softmax (Grave et al. 2017), which first chooses a band of rarer tokens and then one of them.
+// The distribution of the next token: a softmax with its own weights or tied to the embeddings, or an
+// adaptive softmax (Grave et al. 2017), which first chooses a band of rarer tokens and then a token within
+// it.
 #pragma once
 
 #include <span>
@@ -28,7 +29,7 @@ class TokenOutput {
                          const Run& run) const;
 
  private:
-  // Rarer tokens: features are reduced to the width of their embeddings first.
+  // A band of rarer tokens: features are first projected to the width of their embeddings.
   struct Tail {
     Band band;
     Linear reduction, output;
@@ -37,8 +38,8 @@ class TokenOutput {
                    const Run& run) const;
 
   int64_t vocabulary_, width_;
-  int64_t frequent_;          // tokens that the head has itself
-  std::vector<Linear> head_;  // one above the other: frequent tokens, and the choice of a tail
+  int64_t frequent_;          // number of tokens in the head
+  std::vector<Linear> head_;  // frequent tokens, then the choice of a tail
   std::vector<Tail> tails_;
 };
 

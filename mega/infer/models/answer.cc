@@ -9,7 +9,7 @@ std::vector<float> to_answer(std::span<const float> outputs, const Signature& si
   const bool classes = !signature.classes.empty();
   const size_t expected = classes ? signature.classes.size() : signature.target_mean.size();
   require(outputs.size() == expected && expected > 0, "the model has ", outputs.size(),
-          " outputs, its signature names ", expected);
+          " outputs, its signature has ", expected);
   if (classes) return softmax(outputs);
   std::vector<float> numbers(outputs.begin(), outputs.end());
   to_target_units(numbers, signature);

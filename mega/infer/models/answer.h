@@ -1,4 +1,4 @@
-// What a classifier says of an example, in the terms of its task.
+// Predictions of a classifier for an example.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace mega::infer {
 
-// What the model says of an example (Classifier::outputs): one document, or both where it compares two.
-// Error, with the example's place, where it is nothing that this model reads.
+// The model's outputs for an example (Classifier::outputs): one document, or both for a matcher. Error, with
+// the example's location, if the model cannot read it.
 std::vector<float> outputs_of(const Classifier& model, const data::Encoder& encoder,
                               const data::Record& record, const Run& run);
 
@@ -20,7 +20,7 @@ std::vector<float> outputs_of(const Classifier& model, const data::Encoder& enco
 // outputs.
 std::vector<float> to_answer(std::span<const float> outputs, const Signature& signature);
 
-// Both in one.
+// to_answer(outputs_of(...)).
 std::vector<float> answer(const Classifier& model, const data::Encoder& encoder, const data::Record& record,
                           const Run& run);
 

@@ -11,7 +11,7 @@ namespace {
 using kernels::ConstRows;
 using kernels::Rows;
 
-// What stands for a whole sequence of features (length, D).
+// Pools features (length, D) to one vector.
 void pool(ConstRows features, int64_t length, int64_t width, Pooling pooling, float* out) {
   if (pooling == Pooling::cls) {
     std::copy_n(features[0], width, out);
@@ -32,7 +32,7 @@ std::shared_ptr<const Classifier> Classifier::open(const std::filesystem::path& 
 Classifier::Classifier(ModelFile file, const std::string& where)
     : file_(std::move(file)), weights_(file_.tensors, where) {
   const auto* options = dynamic_cast<const EncoderClassifierOptions*>(&file_.options.kind());
-  require(options != nullptr, where, " is no Mega classifier but a model of kind ",
+  require(options != nullptr, where, " is not a Mega classifier but a model of kind ",
           file_.options.kind_name());
   options_ = *options;
   documents_ = options->document_count();
@@ -75,7 +75,7 @@ std::vector<float> Classifier::outputs(std::span<const SequenceView> documents, 
 }
 
 Rows Classifier::read(const SequenceView& positions, const Segment& segment, const Run& run) const {
-  require(positions.length > 0, "a sequence without a position cannot be classified");
+  require(positions.length > 0, "an empty sequence cannot be classified");
   const int64_t width = options_.block.width;
   const Rows x{run.work.floats(Workspace::kInput, positions.length * width), width};
   embedding_->forward(positions, x, run);

@@ -1,5 +1,5 @@
-// A trained classifier of sequences, or matcher of two, read where its file is mapped. Immutable: any number
-// of threads share one.
+// A trained classifier of sequences, or matcher of pairs, used in place from its memory-mapped file.
+// Immutable and thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,11 @@ namespace mega::infer {
 
 class Classifier {
  public:
-  // A file of `mega train` or `mega quantize`. Error where it holds another kind of model, or not all of one.
+  // Opens a file of `mega train` or `mega quantize`. Error if it contains another kind of model or is
+  // incomplete.
   static std::shared_ptr<const Classifier> open(const std::filesystem::path& path);
 
-  // A file without a signature is enough for the arithmetic. `where` names it in messages.
+  // The file may lack a signature if only outputs are needed. `where` is used in error messages.
   Classifier(ModelFile file, const std::string& where);
 
   const EncoderClassifierOptions& options() const { return options_; }
@@ -34,15 +35,14 @@ class Classifier {
   const data::Encoder& encoder() const;
   int64_t documents() const { return documents_; }  // 1, or 2 of a matcher
 
-  // What the model says of one sequence, or of a pair: logits of the classes, or the numbers it predicts, as
-  // they were standardised.
+  // Outputs for one sequence or a pair: logits of the classes, or the predicted numbers, standardised.
   std::vector<float> outputs(std::span<const SequenceView> documents, const Run& run) const;
 
-  // Parts of it, for streams.
+  // The steps of outputs(), for streaming.
   State initial_state(kernels::WeightType cache) const { return stack_->initial_state(cache); }
   // The positions of a segment; features (length, D) stay in `run`'s workspace until its next use.
   kernels::Rows read(const SequenceView& positions, const Segment& segment, const Run& run) const;
-  // From what stands for each document, (documents, D) one after the other, to outputs.
+  // Outputs from the pooled representations of the documents, (documents, D).
   std::vector<float> classify(std::span<const float> representation, const Run& run) const;
 
  private:

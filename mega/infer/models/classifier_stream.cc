@@ -9,16 +9,16 @@
 namespace mega::infer {
 namespace {
 
-// Positions read at once: enough for full speed, and memory that does not grow with what is fed.
+// Positions per piece: enough for full speed, with bounded memory.
 constexpr int64_t kPiece = 512;
 constexpr int64_t kMost = int64_t{1} << 40;
 
 State initial_state(const Classifier& model, CacheType cache) {
-  require(model.documents() == 1, "a matcher compares two whole texts, and cannot read a stream");
+  require(model.documents() == 1, "a matcher compares two whole texts and cannot stream");
   require(
       model.options().pooling == Pooling::mean,
-      "pooling = cls looks at the first position, which knows nothing of what comes later: a stream needs "
-      "a model with pooling = mean");
+      "pooling = cls uses the first position, which does not depend on later input: streaming needs a model "
+      "with pooling = mean");
   return model.initial_state(weight_type(cache));
 }
 
@@ -31,7 +31,7 @@ ClassifierStream::ClassifierStream(std::shared_ptr<const Classifier> model, std:
       every_(options.every),
       intervals_(0),
       state_(initial_state(*model_, options.cache)) {
-  require(pool_ != nullptr, "a stream needs threads to work on");
+  require(pool_ != nullptr, "a stream needs a thread pool");
   require(every_ >= 1 && every_ <= kMost, "a decision every ", every_, " positions: expected 1 to ", kMost);
   require(options.window >= 0 && options.window <= kMost, "a window of ", options.window,
           " positions: expected 0 to ", kMost);
@@ -48,10 +48,11 @@ void ClassifierStream::feed(std::span<const int32_t> tokens, const Decide& decid
 void ClassifierStream::feed(std::span<const float> values, const Decide& decide) {
   const EncoderClassifierOptions& options = model_->options();
   require(options.input != InputKind::tokens, "this model reads tokens, not real numbers");
-  require(std::ssize(values) % options.channels == 0, values.size(),
-          " numbers do not divide into positions of ", options.channels, " channels");
-  // One of them would stay in the moving averages for ever.
-  for (const float x : values) require(std::isfinite(x), "the input has ", x, ", which is no number");
+  require(std::ssize(values) % options.channels == 0, values.size(), " numbers are not a multiple of the ",
+          options.channels, " channels of a position");
+  // A NaN or infinity would stay in the EMA state forever.
+  for (const float x : values)
+    require(std::isfinite(x), "the input contains ", x, ": expected finite numbers");
   read({{}, values, std::ssize(values) / options.channels}, decide);
 }
 
@@ -81,7 +82,7 @@ void ClassifierStream::add(const float* features) {
   } else if (intervals_ > 0 && ring_[current_].positions == every_) {
     current_ = (current_ + 1) % static_cast<size_t>(intervals_);
     if (current_ == ring_.size()) ring_.emplace_back();
-    ring_[current_] = {std::vector<double>(width), 0};  // the oldest leaves
+    ring_[current_] = {std::vector<double>(width), 0};  // replaces the oldest
   }
   Interval& interval = ring_[current_];
   for (size_t c = 0; c < width; ++c) interval.sums[c] += static_cast<double>(features[c]);
@@ -89,8 +90,8 @@ void ClassifierStream::add(const float* features) {
 }
 
 std::vector<float> ClassifierStream::outputs() {
-  require(!ring_.empty(), "a classifier that has read nothing knows nothing");
-  // Added up anew each time: what is added and taken off again for ever leaves its rounding errors behind.
+  require(!ring_.empty(), "no outputs before the first position: feed something first");
+  // Recomputed each time: a running sum would accumulate rounding errors without bound.
   std::vector<double> sums(static_cast<size_t>(model_->options().block.width));
   int64_t positions = 0;
   for (const Interval& interval : ring_) {

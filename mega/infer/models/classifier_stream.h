@@ -1,10 +1,10 @@
-// A classifier that listens: endless input, of which it says every so many positions what it is.
+// Classifies unbounded input: a decision every so many positions.
 //
 //   ClassifierStream stream(Classifier::open("model.safetensors"), std::make_shared<ThreadPool>(), options);
 //   stream.feed(samples, [&](int64_t position, std::span<const float> outputs) { ... });
 //
-// The state goes on from position to position, so a decision costs nothing but the head. Memory does not grow
-// where the model attends in chunks.
+// The state is carried from position to position, so a decision costs only the head. With chunked attention,
+// memory does not grow.
 #pragma once
 
 #include <cstdint>
@@ -21,39 +21,40 @@
 namespace mega::infer {
 
 struct ClassifierStreamOptions {
-  int64_t every = 1000;  // positions from one decision to the next
-  // Positions that a decision is about, rounded up to a multiple of `every`; 0: all from the beginning, which
-  // is what the classifier says of the whole.
+  int64_t every = 1000;  // positions between decisions
+  // Last positions that a decision covers, rounded up to a multiple of `every`; 0: all, as the classifier
+  // does for a whole sequence.
   int64_t window = 0;
   CacheType cache = CacheType::f32;
 };
 
 class ClassifierStream {
  public:
-  // Gets what Classifier::outputs gives, after so many positions.
+  // Called with the position and the outputs, as of Classifier::outputs.
   using Decide = std::function<void(int64_t position, std::span<const float> outputs)>;
 
-  // Error where the model does not see the past alone, or does not take the mean over positions.
+  // Error if the model is not causal or does not use mean pooling.
   ClassifierStream(std::shared_ptr<const Classifier> model, std::shared_ptr<ThreadPool> pool,
                    const ClassifierStreamOptions& options);
 
-  // The next positions: tokens, or numbers as the model was trained on them (standardised), with the channels
-  // of a position together. Any cut gives the same up to rounding. Where the input is not the model's, it is
-  // an Error, and nothing has been read.
+  // The next positions: tokens, or standardised numbers with the channels of a position contiguous. Any split
+  // gives the same result up to rounding. Error, before anything is read, if the input is not of the model's
+  // kind.
   void feed(std::span<const int32_t> tokens, const Decide& decide);
   void feed(std::span<const float> values, const Decide& decide);
 
-  // What the model says now, also between two decisions: of up to one `every` less than the window.
+  // The current outputs, also between two decisions: these cover up to `every` positions less than the
+  // window.
   std::vector<float> outputs();
 
   int64_t position() const { return state_.position; }
   int64_t window() const { return intervals_ * every_; }
 
-  // Bytes of the state and of what is kept of the window.
+  // Size of the state and the window in bytes.
   int64_t bytes() const;
 
  private:
-  // Features of at most `every` positions; of all where the window is.
+  // Sum of features over at most `every` positions; over all if the window is 0.
   struct Interval {
     std::vector<double> sums;  // (D)
     int64_t positions = 0;
@@ -64,11 +65,11 @@ class ClassifierStream {
 
   std::shared_ptr<const Classifier> model_;
   std::shared_ptr<ThreadPool> pool_;
-  int64_t every_, intervals_;  // of a window; 0: all are one
+  int64_t every_, intervals_;  // intervals per window; 0: a single one for all
   Workspace work_;
   State state_;
   std::vector<Interval> ring_;
-  size_t current_ = 0;  // the interval that is being filled
+  size_t current_ = 0;  // the interval being filled
 };
 
 }  // namespace mega::infer

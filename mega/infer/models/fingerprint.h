@@ -1,4 +1,4 @@
-// What tells one model from another.
+// Identifies a model.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ std::shared_ptr<const LanguageModel> LanguageModel::open(const std::filesystem::
 LanguageModel::LanguageModel(ModelFile file, const std::string& where)
     : file_(std::move(file)), weights_(file_.tensors, where) {
   const auto* options = dynamic_cast<const LanguageModelOptions*>(&file_.options.kind());
-  require(options != nullptr, where, " is no Mega language model but a model of kind ",
+  require(options != nullptr, where, " is not a Mega language model but a model of kind ",
           file_.options.kind_name());
   options_ = *options;
   if (has_signature(file_.tensors)) {
@@ -29,13 +29,13 @@ LanguageModel::LanguageModel(ModelFile file, const std::string& where)
   const int64_t width = options_.block.width;
   embedding_.emplace(weights_, "decoder", options_, width);
   StackOptions stack = options_.stack();
-  stack.block.ema.truncation = 0;  // of no effect on a stream
+  stack.block.ema.truncation = 0;  // has no effect on a stream
   stack_.emplace(weights_, "decoder", stack);
   output_.emplace(weights_, "decoder", options_, width, *embedding_);
 }
 
 const Tokenizer& LanguageModel::tokenizer() const {
-  require(tokenizer_ != nullptr, "this model's file has no vocabulary: it was not written by `mega train`");
+  require(tokenizer_ != nullptr, "the model file has no vocabulary: it was not written by `mega train`");
   return *tokenizer_;
 }
 

@@ -1,5 +1,5 @@
-// A trained language model, read where its file is mapped. Immutable: any number of sessions, on any number
-// of threads, share one.
+// A trained language model, used in place from its memory-mapped file. Immutable and thread-safe: any number
+// of sessions share one.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,26 @@ namespace mega::infer {
 
 class LanguageModel {
  public:
-  // A file of `mega train` or `mega quantize`. Error where it holds another kind of model, or not all of one.
+  // Opens a file of `mega train` or `mega quantize`. Error if it contains another kind of model or is
+  // incomplete.
   static std::shared_ptr<const LanguageModel> open(const std::filesystem::path& path);
 
-  // A file without a signature is enough where nobody asks for the tokenizer. `where` names it in messages.
+  // The file may lack a signature if the tokenizer is not needed. `where` is used in error messages.
   LanguageModel(ModelFile file, const std::string& where);
 
   const LanguageModelOptions& options() const { return options_; }
   const Signature& signature() const { return signature_; }
-  const Tokenizer& tokenizer() const;  // Error where the file has no vocabulary
+  const Tokenizer& tokenizer() const;  // Error if the file has no vocabulary
 
-  // Of options and weights: tells whether a state is this model's. The first call reads the whole file.
+  // Hash of options and weights, to check that a state belongs to this model. The first call reads the whole
+  // file.
   uint64_t fingerprint() const;
 
   State initial_state(kernels::WeightType cache) const { return stack_->initial_state(cache); }
 
-  // Error where a text of so many tokens goes beyond the positions that the model knows.
+  // Error if a text of this many tokens exceeds the model's max positions.
   void check_length(int64_t length) const { stack_->check_length(length); }
-  // Error where the vocabulary does not have one of them.
+  // Error if a token is not in the vocabulary.
   void check_tokens(std::span<const int32_t> tokens) const;
 
   // Reads the tokens of all segments, which stand one after the other and have been checked; features

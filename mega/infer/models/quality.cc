@@ -31,7 +31,7 @@ class AgreementMean {
   double divergence_ = 0.0, same_ = 0.0, count_ = 0.0;
 };
 
-// A language model with its place in the text.
+// A language model and its position in the text.
 class TextReader {
  public:
   explicit TextReader(const LanguageModel& model)
@@ -68,7 +68,7 @@ int64_t limited(int64_t count, const ComparisonOptions& options) {
   return options.limit > 0 ? std::min(options.limit, count) : count;
 }
 
-// How wrong an answer is: 1 or 0 for a class, the mean squared error, in the units of the data, for numbers.
+// Loss of an answer: 1 or 0 for a class, mean squared error in the units of the data for numbers.
 class Loss {
  public:
   Loss(const Signature& signature, const data::Part& part) : signature_(signature), part_(part) {}
@@ -84,7 +84,7 @@ class Loss {
     return squares / static_cast<double>(outputs.size());
   }
 
-  // Accuracy, or the root of the mean squared error, from the mean of losses.
+  // Accuracy or root mean squared error from the mean loss.
   double figure(double mean) const { return classes() ? 1.0 - mean : std::sqrt(mean); }
 
  private:
@@ -116,7 +116,7 @@ TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& af
   require(length > 0, "there is no text to compare on");
   require(vocabulary == after.output().vocabulary(), "the models have different vocabularies: ", vocabulary,
           " and ", after.output().vocabulary(), " token types");
-  constexpr int64_t kLogits = 1 << 21;  // that are held of each model
+  constexpr int64_t kLogits = 1 << 21;  // kept in memory per model
   const int64_t piece = std::clamp<int64_t>(kLogits / vocabulary, 1, 512);
 
   TextReader first(before), second(after);
@@ -158,7 +158,7 @@ TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& af
 ExampleQuality compare_on_examples(const Classifier& before, const Classifier& after, const data::Part& part,
                                    ThreadPool& pool, const ComparisonOptions& options) {
   require(before.documents() == after.documents() && before.options().classes == after.options().classes,
-          "the models do different tasks");
+          "the models have different tasks");
   ExampleQuality quality;
   quality.examples = limited(part.size(), options);
   require(quality.examples > 0, "there are no examples to compare on");

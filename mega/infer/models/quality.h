@@ -1,5 +1,4 @@
-// What is lost when one model takes the place of another, such as a quantised one that of its original: both
-// read the same.
+// Compares two models on the same data, such as a quantised model with its original.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +15,13 @@
 
 namespace mega::infer {
 
-// How near two distributions over the same choices are, on average over tokens or examples.
+// Similarity of two distributions over the same choices, averaged over tokens or examples.
 struct Agreement {
-  double divergence = 0.0;  // Kullback-Leibler, of the second model from the first, in nats
-  double same = 0.0;        // share where both find the same choice the likeliest
+  double divergence = 0.0;  // Kullback-Leibler divergence of the second model from the first, in nats
+  double same = 0.0;        // share where both have the same most likely choice
 };
 
-// The same for one pair of distributions, given by logits: same is 0 or 1. Error where they are no numbers.
+// For one pair of distributions, given by logits: `same` is 0 or 1. Error if they are not finite.
 Agreement compare_logits(std::span<const float> before, std::span<const float> after);
 
 struct TextQuality {
@@ -32,17 +31,17 @@ struct TextQuality {
 
 struct ExampleQuality {
   int64_t examples = 0;
-  double before = 0.0, after = 0.0;    // accuracy; of a regression, root of the mean squared error
-  std::optional<Agreement> agreement;  // of classes
+  double before = 0.0, after = 0.0;    // accuracy, or root mean squared error for regression
+  std::optional<Agreement> agreement;  // for classification only
 };
 
 struct ComparisonOptions {
-  int64_t limit = 0;  // most tokens or examples that are read, the first ones; 0: all
+  int64_t limit = 0;  // read only this many tokens or examples; 0: all
   std::function<void(int64_t done)> progress;
 };
 
-// Both read the text as one stream. Where it is not read to its end, what is read is taken to have as many
-// characters and bytes per token as the whole.
+// Both models read the text as one stream. If it is not read to its end, the part read is assumed to have as
+// many characters and bytes per token as the whole.
 TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& after,
                             const data::TokenView& text, ThreadPool& pool, const ComparisonOptions& options);
 

@@ -9,11 +9,11 @@
 namespace mega::infer {
 namespace {
 
-// A log-probability computed in float may come out a little above 0.
+// A log-probability computed in float may be slightly above 0.
 constexpr float kRounding = 1e-3F;
 
-// Student's t: 95 % of means of normal numbers lie within so many deviations of the truth, where the
-// deviation itself was estimated with `degrees` of freedom.
+// The 97.5 % quantile of Student's t distribution with `degrees` of freedom: half-width of the 95 %
+// confidence interval in standard errors.
 double deviations95(int64_t degrees) {
   constexpr std::array kFew = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
   if (degrees <= std::ssize(kFew)) return kFew[static_cast<size_t>(degrees - 1)];
@@ -31,7 +31,7 @@ Estimate scaled(const Estimate& estimate, double factor) {
 
 void TextScore::add(std::span<const float> log_probabilities, const data::TextCounts& counts) {
   for (const float x : log_probabilities)
-    require(x <= kRounding, "a token has the log-probability ", x, ": expected a number that is not above 0");
+    require(x <= kRounding, "a token has the log-probability ", x, ": expected a number <= 0");
   for (const float x : log_probabilities) {
     nats_ -= static_cast<double>(x);
     block_nats_ -= static_cast<double>(x);
@@ -66,7 +66,7 @@ void TextScore::merge(const TextScore& other) {
     squares_ += other.squares_ + difference * difference * here * there / (here + there);
     blocks_ += other.blocks_;
   }
-  // What is left over of both makes one block, so that many short texts count as well as a long one.
+  // The incomplete blocks of both are joined, so that many short texts count like one long text.
   block_nats_ += other.block_nats_;
   block_tokens_ += other.block_tokens_;
   close_full_block();
@@ -74,14 +74,14 @@ void TextScore::merge(const TextScore& other) {
 
 ScoreResult TextScore::result() const {
   require(tokens_ > 0 && counts_.characters > 0 && counts_.bytes > 0,
-          "there is nothing to score: expected at least one token, character and byte, got ", tokens_, ", ",
+          "nothing to score: expected at least one token, character and byte, got ", tokens_, ", ",
           counts_.characters, " and ", counts_.bytes);
   const auto tokens = static_cast<double>(tokens_);
   Estimate nats{nats_ / tokens, std::nullopt};
   if (blocks_ >= 2) {
     const auto blocks = static_cast<double>(blocks_);
-    const double deviation = std::sqrt(squares_ / (blocks - 1) / blocks);  // of the mean
-    // Not finite where a token was impossible: the perplexity is infinite, and that is all there is to say.
+    const double deviation = std::sqrt(squares_ / (blocks - 1) / blocks);  // standard error of the mean
+    // Not finite if a token had probability 0: the perplexity is infinite, without uncertainty.
     if (std::isfinite(deviation)) nats.uncertainty = deviations95(blocks_ - 1) * deviation;
   }
   const double perplexity = std::exp(nats.value);
@@ -89,7 +89,7 @@ ScoreResult TextScore::result() const {
   result.tokens = tokens_;
   result.counts = counts_;
   result.nats_per_token = nats;
-  result.perplexity = scaled(nats, perplexity);  // the uncertainty grows with the slope of exp
+  result.perplexity = scaled(nats, perplexity);  // the uncertainty is multiplied by the slope of exp
   result.perplexity.value = perplexity;
   const double bits = tokens * std::numbers::log2e;
   result.bits_per_character = scaled(nats, bits / static_cast<double>(counts_.characters));

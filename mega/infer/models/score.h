@@ -1,4 +1,4 @@
-// How well a model predicts a text: perplexity, bits per character and bits per byte.
+// Metrics of a language model on a text: perplexity, bits per character and bits per byte.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace mega::infer {
 
 struct Estimate {
   double value = 0.0;
-  std::optional<double> uncertainty;  // half a 95 % interval; none: the text is too short to know
+  std::optional<double> uncertainty;  // half of the 95 % interval; nullopt if the text is too short
 };
 
 struct ScoreResult {
@@ -23,21 +23,21 @@ struct ScoreResult {
   Estimate bits_per_byte;
 };
 
-// Sums up the log-probabilities of a text's tokens. How hard a token is depends on its neighbours, so tokens
-// are no independent samples; blocks of 512 nearly are, and the uncertainty comes from how their means
-// differ. It answers how another text of this kind would score that has as many characters per token.
+// Accumulates the log-probabilities of a text's tokens. Neighbouring tokens are correlated, so they are not
+// independent samples; blocks of 512 nearly are, and the uncertainty is computed from the variance of their
+// means. It is the uncertainty of the score of another text of this kind with as many characters per token.
 class TextScore {
  public:
   static constexpr int64_t kBlock = 512;
 
-  // The tokens that come next in the text, by their natural log-probabilities, and the text they are. Error
-  // where a number is none.
+  // Natural log-probabilities of the next tokens of the text, and the counts of that text. Error if a number
+  // is NaN or above 0.
   void add(std::span<const float> log_probabilities, const data::TextCounts& counts);
 
-  // Takes another text, or another part of this one, in.
+  // Adds another text, or another part of this one.
   void merge(const TextScore& other);
 
-  // Error where nothing was added.
+  // Error if nothing was added.
   ScoreResult result() const;
 
  private:
@@ -47,11 +47,11 @@ class TextScore {
   int64_t tokens_ = 0;
   data::TextCounts counts_;
 
-  // The block that is not full yet.
+  // The incomplete block.
   double block_nats_ = 0.0;
   int64_t block_tokens_ = 0;
 
-  // Full blocks, by Welford's method: a sum of squares would lose the small difference of large numbers.
+  // Full blocks, by Welford's method, which avoids cancellation.
   int64_t blocks_ = 0;
   double mean_ = 0.0;
   double squares_ = 0.0;  // sum of (a block's mean - mean_)^2

@@ -9,13 +9,13 @@
 namespace mega::infer {
 
 ScoreResult score_text(Session& session, const data::TokenView& text, const Scored& scored) {
-  require(!text.empty(), "there is no text to score");
-  require(session.position() == 0, "a text is scored from its beginning, but the session is at token ",
+  require(!text.empty(), "no text to score");
+  require(session.position() == 0, "scoring needs a new session, but this one is at token ",
           session.position());
-  constexpr int64_t kPiece = 2048;  // tokens between two reports
+  constexpr int64_t kPiece = 2048;  // tokens per call of `scored`
   TextScore score;
   std::vector<float> log_probabilities;
-  std::vector<int32_t> tokens = {kEnd};  // the one before a piece, then the piece
+  std::vector<int32_t> tokens = {kEnd};  // the token before a piece, then the piece
   for (int64_t begin = 0; begin < text.size(); begin += kPiece) {
     const auto size = static_cast<size_t>(std::min(kPiece, text.size() - begin));
     tokens.resize(1 + size);

@@ -1,4 +1,4 @@
-// How likely a whole text is to a model.
+// Scores a whole text with a language model.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace mega::infer {
 
-// Gets log p of the tokens that begin at this place of the text, in its order.
+// Called with log p of the tokens from position `begin` of the text, in order.
 using Scored = std::function<void(int64_t begin, std::span<const float> log_probabilities)>;
 
-// Reads the text as one stream, before which stands </s>: every token sees all before it. The session must
-// have read nothing; it has read all but the last token afterwards.
+// Reads the text as one stream after </s>: every token sees all before it. The session must be new;
+// afterwards it has read all but the last token.
 ScoreResult score_text(Session& session, const data::TokenView& text, const Scored& scored);
 
 }  // namespace mega::infer

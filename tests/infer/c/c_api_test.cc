@@ -1,4 +1,4 @@
-// The engine from outside, as a program in C sees it: against the same models through the C++ interface.
+// The C interface, compared with the same models through the C++ interface.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class CApiTest : public ::testing::Test {
     EXPECT_EQ(mega_session_logits(session.get(), &data, &count, &error_), MEGA_OK) << error_.message;
     return {data, data + count};
   }
-  // What a call that must fail says.
+  // The message of a call that must fail.
   std::string message(mega_status status, mega_status expected = MEGA_ERROR_REQUEST) {
     EXPECT_EQ(status, expected);
     return error_.message;
@@ -79,7 +79,7 @@ TEST_F(CApiTest, TextAndTokens) {
       contains,
       message(mega_model_tokenize(model_.get(), text.data(), text.size(), nullptr, 0, &count, &error_),
               MEGA_ERROR_ROOM),
-      "6 tokens, and room for 0");
+      "6 tokens, but space for 0");
   ASSERT_EQ(count, 6u);
   std::vector<int32_t> tokens(count);
   EXPECT_EQ(
@@ -103,7 +103,7 @@ TEST_F(CApiTest, TextAndTokens) {
                "token 4000");
 }
 
-TEST_F(CApiTest, SessionsSayWhatThoseOfTheLibrarySay) {
+TEST_F(CApiTest, SessionsEqualThoseOfTheLibrary) {
   const auto model = LanguageModel::open(path_);
   const std::vector<int32_t> tokens = {2, 70, 80, 90, 100, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81};
   for (const bool bf16 : {false, true}) {
@@ -159,17 +159,18 @@ TEST_F(CApiTest, ManySessionsAtOnce) {
   EXPECT_EQ(mega_sessions_feed(nullptr, nullptr, nullptr, 0, &error_), MEGA_OK);
 }
 
-TEST_F(CApiTest, MistakesAreErrors) {
+TEST_F(CApiTest, InvalidArgumentsAreErrors) {
   mega_model* model = reinterpret_cast<mega_model*>(this);
   EXPECT_PRED2(contains, message(mega_model_open((folder_ / "none").c_str(), &model, &error_)), "none");
   EXPECT_EQ(model, nullptr);
   EXPECT_EQ(mega_model_open((folder_ / "none").c_str(), &model, nullptr), MEGA_ERROR_REQUEST);
-  EXPECT_PRED2(contains, message(mega_model_open(nullptr, &model, &error_)), "NULL in place of a path");
+  EXPECT_PRED2(contains, message(mega_model_open(nullptr, &model, &error_)), "NULL instead of a path");
   EXPECT_PRED2(contains, message(mega_model_open(path_.c_str(), nullptr, &error_)), "NULL");
 
   mega_session* made = nullptr;
   EXPECT_PRED2(contains, message(mega_session_new(model_.get(), -1, 0, &made, &error_)), "threads");
-  EXPECT_PRED2(contains, message(mega_session_new(model_.get(), 1, 9, &made, &error_)), "no cache type 9");
+  EXPECT_PRED2(contains, message(mega_session_new(model_.get(), 1, 9, &made, &error_)),
+               "unknown cache type 9");
   EXPECT_PRED2(contains, message(mega_session_new(nullptr, 1, 0, &made, &error_)), "NULL");
   EXPECT_PRED2(contains, message(mega_session_load(model_.get(), path_.c_str(), 1, &made, &error_)),
                "a state of format");
@@ -178,11 +179,12 @@ TEST_F(CApiTest, MistakesAreErrors) {
   const CSession own = session();
   const float* data = nullptr;
   size_t count = 0;
-  EXPECT_PRED2(contains, message(mega_session_logits(own.get(), &data, &count, &error_)), "read nothing");
+  EXPECT_PRED2(contains, message(mega_session_logits(own.get(), &data, &count, &error_)),
+               "no logits before the first token");
   const int32_t bad[] = {2, 9999};
   EXPECT_PRED2(contains, message(mega_session_feed(own.get(), bad, 2, &error_)), "token 9999");
   EXPECT_PRED2(contains, message(mega_session_feed(own.get(), nullptr, 2, &error_)),
-               "NULL in place of tokens");
+               "NULL instead of tokens");
   EXPECT_EQ(mega_session_position(own.get()), 0);
   EXPECT_EQ(mega_session_feed(own.get(), nullptr, 0, &error_), MEGA_OK);
   mega_model_close(nullptr);
@@ -190,7 +192,7 @@ TEST_F(CApiTest, MistakesAreErrors) {
   mega_classifier_close(nullptr);
 }
 
-TEST_F(CApiTest, LongMessagesAreCutBetweenCharacters) {
+TEST_F(CApiTest, LongMessagesAreTruncatedBetweenCharacters) {
   std::string path = folder_.path().string() + "/";
   while (path.size() < 3000) path += "\u00e9";
   mega_model* model = nullptr;
@@ -242,7 +244,7 @@ TEST_F(CClassifierTest, Texts) {
   const float value = 1.0f;
   EXPECT_EQ(mega_classify_values(nullptr, &value, 1, outputs.data(), 3, &error_), MEGA_ERROR_REQUEST);
 
-  // Several threads share one.
+  // Several threads share one classifier.
   std::vector<std::vector<float>> all(4, std::vector<float>(3));
   std::vector<std::thread> threads;
   for (auto& own : all)
@@ -266,7 +268,7 @@ TEST_F(CClassifierTest, Pairs) {
   EXPECT_EQ(mega_classify_bytes(classifier.get(), texts, bytes, 2, outputs, 2, &error_), MEGA_OK)
       << error_.message;
   EXPECT_EQ(mega_classify_bytes(classifier.get(), texts, bytes, 1, outputs, 2, &error_), MEGA_ERROR_REQUEST);
-  EXPECT_PRED2(contains, std::string(error_.message), "2 document(s) at once, not 1");
+  EXPECT_PRED2(contains, std::string(error_.message), "2 document(s), not 1");
 }
 
 TEST_F(CClassifierTest, SeriesAndUnits) {
@@ -296,7 +298,7 @@ TEST_F(CClassifierTest, SeriesAndUnits) {
   EXPECT_FLOAT_EQ(shifted, 10.0f + 3.0f * plain);
 }
 
-TEST_F(CClassifierTest, AModelThatDoesNotSayHowToEncode) {
+TEST_F(CClassifierTest, ModelWithoutSignature) {
   testing::write_random_model(path_, {testing::tiny_classifier()});
   mega_classifier* made = nullptr;
   ASSERT_EQ(mega_classifier_open(path_.c_str(), 1, &made, &error_), MEGA_OK) << error_.message;
@@ -305,16 +307,16 @@ TEST_F(CClassifierTest, AModelThatDoesNotSayHowToEncode) {
   const size_t bytes = 1;
   float outputs[3];
   EXPECT_EQ(mega_classify_bytes(classifier.get(), &text, &bytes, 1, outputs, 3, &error_), MEGA_ERROR_REQUEST);
-  EXPECT_PRED2(contains, std::string(error_.message), "does not say how to encode");
+  EXPECT_PRED2(contains, std::string(error_.message), "has no description of its input encoding");
 }
 
-TEST_F(CApiTest, TheExampleWrites) {
+TEST_F(CApiTest, ExampleProgramGenerates) {
   const auto end = run_program({MEGA_C_EXAMPLE, path_.string(), "Hello", "20"}, folder_.path());
   ASSERT_TRUE(end.has_value());
   EXPECT_TRUE(end->ok) << end->how << ": " << end->output;
   EXPECT_TRUE(end->output.starts_with("Hello")) << end->output;
 
-  // The same as the library's likeliest tokens.
+  // The same as the library's most likely tokens.
   Session session(LanguageModel::open(path_), std::make_shared<ThreadPool>(1));
   const Tokenizer& tokenizer = session.model().tokenizer();
   std::vector<int32_t> tokens = {MEGA_TOKEN_END};
@@ -332,7 +334,7 @@ TEST_F(CApiTest, TheExampleWrites) {
   EXPECT_FALSE(run_program({MEGA_C_EXAMPLE, (folder_ / "none").string(), "x"}, folder_.path())->ok);
 }
 
-TEST(CLibrary, ShowsItsInterfaceAlone) {
+TEST(CLibrary, ExportsOnlyItsInterface) {
   const auto end = run_program({"nm", "--dynamic", "--defined-only", MEGA_C_LIBRARY}, "/");
   if (!end) GTEST_SKIP() << "nm is not installed";
   ASSERT_TRUE(end->ok) << end->output;

@@ -15,7 +15,7 @@ namespace {
 using testing::contains;
 using testing::error_of;
 
-// Expects letters that depend on all it has read.
+// A predictor whose distribution over letters depends on all it has read.
 class Hashing : public Predictor {
  public:
   explicit Hashing(int64_t& alive) : alive_(alive) { ++alive_; }
@@ -58,7 +58,7 @@ class HashingSource : public PredictorSource {
   }
 
   mutable int64_t alive = 0, most = 0;
-  mutable std::vector<size_t> together;  // predictors of each feed
+  mutable std::vector<size_t> together;  // batch size of each feed
 
  private:
   std::vector<int32_t> beginning_;
@@ -81,7 +81,7 @@ GenerateManyRequest request_for(const std::vector<std::string>& prompts, std::ve
   return request;
 }
 
-// As generate() writes it alone.
+// The result of generate() for a single prompt.
 GenerateResult alone(const std::string& prompt, GenerateOptions options, int64_t number) {
   const auto tokenizer = make_byte_tokenizer();
   HashingSource source;
@@ -91,7 +91,7 @@ GenerateResult alone(const std::string& prompt, GenerateOptions options, int64_t
                   [](std::string_view) { return true; });
 }
 
-TEST(GenerateMany, WritesWhatEachPromptGetsAlone) {
+TEST(GenerateMany, EqualsGenerateForEachPrompt) {
   const auto tokenizer = make_byte_tokenizer();
   for (const int64_t batch : {1, 3, 8}) {
     SCOPED_TRACE(batch);
@@ -113,7 +113,7 @@ TEST(GenerateMany, WritesWhatEachPromptGetsAlone) {
       EXPECT_DOUBLE_EQ(answers[i].result.mean_log_probability, expected.mean_log_probability);
       EXPECT_GE(answers[i].result.seconds, 0.0);
     }
-    EXPECT_NE(answers[0].result.text, answers[4].result.text) << "the same prompt, drawn anew";
+    EXPECT_NE(answers[0].result.text, answers[4].result.text) << "same prompt, different seed";
     EXPECT_EQ(source.alive, 0);
     EXPECT_EQ(source.most, std::min<int64_t>(batch, std::ssize(kPrompts)));
     EXPECT_EQ(*std::max_element(source.together.begin(), source.together.end()),
@@ -121,20 +121,20 @@ TEST(GenerateMany, WritesWhatEachPromptGetsAlone) {
   }
 }
 
-TEST(GenerateMany, TheNextPromptTakesTheRoomOfATextThatEnded) {
+TEST(GenerateMany, NextPromptReplacesAFinishedText) {
   HashingSource source;
   std::vector<PromptAnswer> answers;
   GenerateManyRequest request = request_for(std::vector<std::string>(40, "a"), answers);
   request.batch = 4;
   generate_many(source, *make_byte_tokenizer(), request);
   ASSERT_EQ(answers.size(), 40u);
-  // All places are taken until there are no prompts left.
+  // The batch stays full until there are no prompts left.
   const auto first_gap =
       std::find_if(source.together.begin(), source.together.end(), [](size_t n) { return n < 4; });
   EXPECT_LT(source.together.end() - first_gap, request.options.max_tokens + 2);
 }
 
-TEST(GenerateMany, TextsMayBeginWhereAnotherEnded) {
+TEST(GenerateMany, TextsMayStartFromACommonPrefix) {
   const auto tokenizer = make_byte_tokenizer();
   std::vector<int32_t> beginning = {kEnd};
   for (const int32_t token : tokenizer->encode("once upon a time")) beginning.push_back(token);
@@ -147,7 +147,7 @@ TEST(GenerateMany, TextsMayBeginWhereAnotherEnded) {
   EXPECT_EQ(answers[1].result.text, alone("once upon a time there", request.options, 1).text);
 }
 
-TEST(GenerateMany, NothingToWriteAndNothingToRead) {
+TEST(GenerateMany, NoTokensAndNoPrompts) {
   HashingSource source;
   std::vector<PromptAnswer> answers;
   GenerateManyRequest request = request_for({}, answers);
@@ -161,7 +161,7 @@ TEST(GenerateMany, NothingToWriteAndNothingToRead) {
   EXPECT_EQ(answers[1].result.reason, StopReason::max_tokens);
 }
 
-TEST(GenerateMany, AnInterruptEndsAllTexts) {
+TEST(GenerateMany, InterruptEndsAllTexts) {
   HashingSource source;
   std::vector<PromptAnswer> answers;
   GenerateManyRequest request = request_for(std::vector<std::string>(20, "a"), answers);
@@ -169,14 +169,14 @@ TEST(GenerateMany, AnInterruptEndsAllTexts) {
   request.batch = 3;
   request.go_on = [calls = 0]() mutable { return ++calls < 6; };
   generate_many(source, *make_byte_tokenizer(), request);
-  ASSERT_EQ(answers.size(), 3u) << "no prompt is taken any more";
+  ASSERT_EQ(answers.size(), 3u) << "no further prompt is started";
   for (const PromptAnswer& answer : answers) {
     EXPECT_EQ(answer.result.reason, StopReason::interrupted);
     EXPECT_EQ(answer.result.tokens.size(), 5u);
   }
 }
 
-TEST(GenerateMany, BadRequestsAreErrors) {
+TEST(GenerateMany, InvalidRequestsAreErrors) {
   HashingSource source;
   std::vector<PromptAnswer> answers;
   GenerateManyRequest request = request_for({"a"}, answers);

@@ -17,7 +17,7 @@ using testing::error_of;
 const std::vector<std::string> kWords = {"the", "cat", "sat", "\xE2\x82", "\xAC"};
 constexpr int32_t kThe = 4, kCat = 5, kSat = 6, kFirstHalf = 7, kSecondHalf = 8;
 
-// Words with a blank before them, but at the beginning of a line; the last two are halves of a character.
+// Words with a space before them except at the beginning of a line; the last two are halves of a character.
 class Words : public Tokenizer {
  public:
   int64_t size() const override { return kFirstSymbol + std::ssize(kWords); }
@@ -30,8 +30,8 @@ class Words : public Tokenizer {
   std::string vocabulary() const override { return ""; }
 };
 
-// Expects the tokens of a script, whatever it has been fed: each with probability 3/4, after as many tokens
-// as its place says; the rest goes to <s>, which is never drawn.
+// Predicts the tokens of a script by position, whatever it is fed: each with probability 3/4; the rest goes
+// to <s>, which is never sampled.
 class Scripted : public Predictor {
  public:
   explicit Scripted(std::vector<int32_t> script, int64_t types = Words().size())
@@ -68,7 +68,7 @@ GenerateOptions at_most(int64_t tokens, std::vector<std::string> stop = {}) {
 
 bool go_on(std::string_view) { return true; }
 
-TEST(Generate, ReadsThePromptThenWrites) {
+TEST(Generate, ReadsThePromptThenGenerates) {
   Scripted predictor({kCat, kSat, kEnd, kThe, kFirstHalf, kSecondHalf});
   std::vector<std::string> pieces;
   const std::vector<int32_t> prompt = {kThe};
@@ -87,13 +87,13 @@ TEST(Generate, ReadsThePromptThenWrites) {
   EXPECT_GE(result.seconds, 0.0);
 }
 
-TEST(Generate, WithoutAPromptTheTextBeginsALine) {
+TEST(Generate, StartsALineWithoutAPrompt) {
   Scripted predictor({kThe, kCat});
   EXPECT_EQ(generate(predictor, Words(), {}, at_most(2), go_on).text, "the cat");
   EXPECT_EQ(predictor.fed, (std::vector<int32_t>{kEnd, kThe, kCat}));
 }
 
-TEST(Generate, GoesOnFromWhereThePredictorIs) {
+TEST(Generate, ContinuesFromThePredictorsPosition) {
   Scripted predictor({kCat, kSat, kThe});
   predictor.feed(std::vector<int32_t>{kEnd, kThe});
   EXPECT_EQ(generate(predictor, Words(), {}, at_most(2), go_on).text, " cat sat");
@@ -108,10 +108,10 @@ TEST(Generate, EndsAtAStopString) {
   EXPECT_EQ(result.text, "the ca");
   EXPECT_EQ(result.reason, StopReason::stop_string);
   EXPECT_EQ(result.tokens.size(), 3u);
-  EXPECT_EQ(predictor.position(), 4);  // with the tokens of the stop string
+  EXPECT_EQ(predictor.position(), 4);  // including the tokens of the stop string
 }
 
-TEST(Generate, WritesWhatWasHeldBackAtTheEnd) {
+TEST(Generate, WritesHeldBackTextAtTheEnd) {
   Scripted predictor({kThe, kFirstHalf});
   std::string written;
   const GenerateResult result = generate(predictor, Words(), {}, at_most(2, {"e\xE2\x82."}), [&](auto text) {
@@ -123,7 +123,7 @@ TEST(Generate, WritesWhatWasHeldBackAtTheEnd) {
   EXPECT_EQ(result.reason, StopReason::max_tokens);
 }
 
-TEST(Generate, EndsWhenTheWriterHasEnough) {
+TEST(Generate, StopsIfTheWriterReturnsFalse) {
   Scripted predictor({kThe, kCat, kSat});
   int calls = 0;
   const GenerateResult result =
@@ -133,7 +133,7 @@ TEST(Generate, EndsWhenTheWriterHasEnough) {
   EXPECT_EQ(predictor.fed, (std::vector<int32_t>{kEnd, kThe, kCat}));
 }
 
-TEST(Generate, ALongPromptCanBeInterrupted) {
+TEST(Generate, LongPromptsCanBeInterrupted) {
   const std::vector<int32_t> prompt(10'000, kCat);
   Scripted predictor({kThe});
   const GenerateResult result =
@@ -149,7 +149,7 @@ TEST(Generate, ALongPromptCanBeInterrupted) {
   EXPECT_LT(patient.feeds, 20);
 }
 
-TEST(Generate, NoTokensOnlyReads) {
+TEST(Generate, ZeroTokensOnlyReadsThePrompt) {
   Scripted predictor({});
   const GenerateResult result = generate(predictor, Words(), std::vector<int32_t>{kThe}, at_most(0), go_on);
   EXPECT_EQ(predictor.fed, (std::vector<int32_t>{kEnd, kThe}));
@@ -157,8 +157,8 @@ TEST(Generate, NoTokensOnlyReads) {
   EXPECT_EQ(result.reason, StopReason::max_tokens);
 }
 
-TEST(Generate, ThePromptCountsAsHistory) {
-  // Equal logits: the first is drawn, unless the penalty knows it from the prompt.
+TEST(Generate, PromptIsPartOfTheHistory) {
+  // Equal logits: the first is sampled, unless it is penalised because it is in the prompt.
   class Undecided : public Scripted {
    public:
     Undecided() : Scripted({}) {}
@@ -173,7 +173,7 @@ TEST(Generate, ThePromptCountsAsHistory) {
   EXPECT_EQ(generate(predictor, Words(), std::vector<int32_t>{kThe}, options, go_on).text, " cat sat");
 }
 
-TEST(Generate, TokenTypesWithoutTextAreNotDrawn) {
+TEST(Generate, NeverSamplesTokensWithoutText) {
   Scripted larger({kThe}, Words().size() + 3);
   EXPECT_EQ(generate(larger, Words(), {}, at_most(1), go_on).text, "the");
   Scripted beyond({static_cast<int32_t>(Words().size())}, Words().size() + 3);
@@ -183,7 +183,7 @@ TEST(Generate, TokenTypesWithoutTextAreNotDrawn) {
                "do not belong together");
 }
 
-TEST(Generate, BadRequestsAreErrorsBeforeAnythingIsRead) {
+TEST(Generate, InvalidRequestsFailBeforeReading) {
   Scripted predictor({kThe});
   for (const int32_t token : {-1, 9}) {
     const auto ask = [&] { generate(predictor, Words(), std::vector<int32_t>{token}, at_most(1), go_on); };

@@ -24,14 +24,14 @@ TEST(LogProbability, IsTheLogOfTheSoftmax) {
   EXPECT_EQ(log_probability(logits, 2), -std::numeric_limits<double>::infinity());
 }
 
-TEST(LogProbability, HostileLogitsAreErrors) {
+TEST(LogProbability, InvalidLogitsAreErrors) {
   for (const std::vector<float>& logits :
        std::vector<std::vector<float>>{{kNaN, 0}, {0, kNaN}, {0, kInfinity}, {-kInfinity, -kInfinity}}) {
     EXPECT_PRED2(contains, error_of([&] { log_probability(logits, 0); }), "not finite");
   }
   for (const int32_t token : {-1, 2}) {
     const auto ask = [&] { log_probability(std::vector<float>{0, 0}, token); };
-    EXPECT_PRED2(contains, error_of(ask), "expected one of the model's 2 tokens");
+    EXPECT_PRED2(contains, error_of(ask), "the model has only 2 tokens");
   }
 }
 

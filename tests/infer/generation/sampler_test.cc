@@ -41,7 +41,7 @@ std::set<int32_t> drawn(const SamplerOptions& options, const std::vector<float>&
   return tokens;
 }
 
-// Four standard deviations: the seed is fixed, so that a correct sampler that passes once passes always.
+// Four standard deviations; deterministic, because the seed is fixed.
 void expect_frequencies(const std::map<int32_t, int>& counts, const std::vector<double>& probabilities,
                         int draws) {
   int all = 0;
@@ -58,7 +58,7 @@ void expect_frequencies(const std::map<int32_t, int>& counts, const std::vector<
 const std::vector<double> kFive = {0.1, 0.4, 0.05, 0.3, 0.15};
 constexpr int kDraws = 40'000;
 
-TEST(Sampler, DrawsFromTheModelsDistribution) {
+TEST(Sampler, SamplesFromTheModelsDistribution) {
   expect_frequencies(count_draws({}, logits_of(kFive), kDraws), kFive, kDraws);
 }
 
@@ -74,7 +74,7 @@ TEST(Sampler, TemperatureRaisesProbabilitiesToAPower) {
   }
 }
 
-TEST(Sampler, WhatIsKeptKeepsItsProportions) {
+TEST(Sampler, RemainingTokensKeepTheirProportions) {
   SamplerOptions options;
   options.top_k = 2;
   expect_frequencies(count_draws(options, logits_of(kFive), kDraws), {0, 4.0 / 7, 0, 3.0 / 7, 0}, kDraws);
@@ -88,7 +88,7 @@ TEST(Sampler, TopKKeepsTheBest) {
   EXPECT_EQ(drawn(options, logits_of(kFive)), (std::set<int32_t>{5, 7, 8}));
   options.top_k = 1000;
   EXPECT_EQ(drawn(options, logits_of(kFive)).size(), 5u);
-  // Of equals, the smaller numbers.
+  // Ties go to the smaller numbers.
   options.top_k = 2;
   EXPECT_EQ(drawn(options, logits_of({0.25, 0.25, 0.25, 0.25})), (std::set<int32_t>{4, 5}));
 }
@@ -104,7 +104,7 @@ TEST(Sampler, TopKOfManyTokens) {
   EXPECT_GT(counts.rbegin()->first, 19'900);
 }
 
-TEST(Sampler, TopPKeepsTheFewestThatSuffice) {
+TEST(Sampler, TopPKeepsTheFewestTokensNeeded) {
   SamplerOptions options;
   const auto kept = [&](double top_p) {
     options.top_p = top_p;
@@ -116,14 +116,14 @@ TEST(Sampler, TopPKeepsTheFewestThatSuffice) {
   EXPECT_EQ(kept(0.84), (std::set<int32_t>{5, 7, 8}));
   EXPECT_EQ(kept(0.94), (std::set<int32_t>{4, 5, 7, 8}));
   EXPECT_EQ(kept(0.96).size(), 5u);
-  // Of what top_k left: 4/7 and 3/7.
+  // After top_k: 4/7 and 3/7.
   options.top_k = 2;
   EXPECT_EQ(kept(0.55), (std::set<int32_t>{5}));
   EXPECT_EQ(kept(0.6), (std::set<int32_t>{5, 7}));
 }
 
 TEST(Sampler, TopPOfManyTokens) {
-  // 1000 equal tokens: the sorting goes through several rounds. Kept are the 300 of the smallest numbers.
+  // 1000 equal tokens: sorting takes several rounds. The 300 smallest numbers are kept.
   const std::vector<float> logits = logits_of(std::vector<double>(1000, 0.001));
   SamplerOptions options;
   options.top_p = 0.2999;
@@ -134,7 +134,7 @@ TEST(Sampler, TopPOfManyTokens) {
   EXPECT_EQ(*tokens.rbegin(), kFirstSymbol + 299);
 }
 
-TEST(Sampler, MinPIsAShareOfTheBest) {
+TEST(Sampler, MinPIsRelativeToTheBest) {
   SamplerOptions options;
   options.min_p = 0.3;  // of 0.4: 0.12
   EXPECT_EQ(drawn(options, logits_of(kFive)), (std::set<int32_t>{5, 7, 8}));
@@ -142,12 +142,12 @@ TEST(Sampler, MinPIsAShareOfTheBest) {
   EXPECT_EQ(drawn(options, logits_of(kFive)), (std::set<int32_t>{5}));
 }
 
-TEST(Sampler, GreedyTakesTheBestAndOfEqualsTheFirst) {
+TEST(Sampler, GreedyTakesTheFirstOfTheBest) {
   SamplerOptions options;
   options.temperature = 0;
   EXPECT_EQ(drawn(options, logits_of(kFive)), (std::set<int32_t>{5}));
   EXPECT_EQ(drawn(options, logits_of({0.2, 0.4, 0.4})), (std::set<int32_t>{5}));
-  // A temperature that all but vanishes does not overflow.
+  // A tiny temperature does not overflow.
   options.temperature = 1e-300;
   EXPECT_EQ(drawn(options, logits_of(kFive)), (std::set<int32_t>{5}));
 }
@@ -164,13 +164,13 @@ TEST(Sampler, PenaltyDividesPositiveAndMultipliesNegativeLogitsOnce) {
   EXPECT_EQ(best({}), 4);
   EXPECT_EQ(best({4}), 5);        // 1.5, 2, 1
   EXPECT_EQ(best({4, 5}), 4);     // 1.5, 1, 1
-  EXPECT_EQ(best({4, 4, 5}), 4);  // not 0.75: however often it came
+  EXPECT_EQ(best({4, 4, 5}), 4);  // not 0.75: repeated tokens are penalised once
   logits.assign({-kInfinity, -kInfinity, -kInfinity, -kInfinity, -1.0F, -1.5F, -kInfinity});
   EXPECT_EQ(best({}), 4);
-  EXPECT_EQ(best({4, 6}), 5);  // -2, -1.5; what is impossible stays so
+  EXPECT_EQ(best({4, 6}), 5);  // -2, -1.5; impossible tokens stay impossible
 }
 
-TEST(Sampler, PenaltyForgetsWhatIsLongAgo) {
+TEST(Sampler, PenaltyIsLimitedToTheWindow) {
   SamplerOptions options;
   options.temperature = 0;
   options.repetition_penalty = 10;
@@ -182,7 +182,7 @@ TEST(Sampler, PenaltyForgetsWhatIsLongAgo) {
   EXPECT_EQ(Sampler(options).draw(logits, std::vector<int32_t>{4}), 4);
 }
 
-TEST(Sampler, NeverDrawsWhatNoTextHas) {
+TEST(Sampler, NeverSamplesSpecialTokens) {
   const std::vector<float> logits = {50, 60, 0, 70, 0};
   EXPECT_EQ(drawn({}, logits), (std::set<int32_t>{kEnd, 4}));
   SamplerOptions options;
@@ -206,30 +206,30 @@ TEST(Sampler, SameSeedSameTokens) {
 
 TEST(Sampler, ExtremeLogits) {
   EXPECT_EQ(drawn({}, {0, 0, -kInfinity, 0, 3e38F, -3e38F, -kInfinity}), (std::set<int32_t>{4}));
-  // -inf after the penalty is impossible too.
+  // -inf after the penalty is impossible, too.
   SamplerOptions options;
   options.repetition_penalty = 100;
   EXPECT_EQ(drawn(options, {0, 0, -kInfinity, 0, -3e38F, -3.1e38F}, {4}), (std::set<int32_t>{5}));
 }
 
-TEST(Sampler, HostileLogitsAreErrors) {
+TEST(Sampler, InvalidLogitsAreErrors) {
   const auto message = [](const std::vector<float>& logits) {
     return error_of([&] { Sampler({}).draw(logits, {}); });
   };
   EXPECT_PRED2(contains, message({0, 0, 0, 0, 0, kNaN}), "logit of token 5 is nan");
   EXPECT_PRED2(contains, message({0, kNaN, 0, 0, 0}), "logit of token 1 is nan");
   EXPECT_PRED2(contains, message({0, 0, 0, 0, kInfinity}), "logit of token 4 is inf");
-  EXPECT_PRED2(contains, message(std::vector<float>(9, -kInfinity)), "none is left to draw");
-  EXPECT_PRED2(contains, message({0, 0}), "none is left to draw");
-  EXPECT_PRED2(contains, message({}), "none is left to draw");
+  EXPECT_PRED2(contains, message(std::vector<float>(9, -kInfinity)), "none is left to sample");
+  EXPECT_PRED2(contains, message({0, 0}), "none is left to sample");
+  EXPECT_PRED2(contains, message({}), "none is left to sample");
 }
 
-TEST(Sampler, AHistoryOfAnotherModelIsAnError) {
+TEST(Sampler, HistoryOutsideTheVocabularyIsAnError) {
   SamplerOptions options;
   options.repetition_penalty = 2;
   for (const int32_t token : {-1, 9, std::numeric_limits<int32_t>::max()}) {
     const auto draw = [&] { Sampler(options).draw(logits_of(kFive), std::vector<int32_t>{token}); };
-    EXPECT_PRED2(contains, error_of(draw), "is none of the model's 9");
+    EXPECT_PRED2(contains, error_of(draw), "is not one of the model's 9");
   }
 }
 

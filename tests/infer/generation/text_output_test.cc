@@ -19,7 +19,7 @@ struct Printed {
   std::string text() const { return join(pieces, ""); }
 };
 
-// The text in pieces: a 1 in bit i of `cuts` cuts before byte i + 1.
+// Splits the text: bit i of `cuts` is a cut before byte i + 1.
 Printed print(std::string_view text, uint64_t cuts, const std::vector<std::string>& stops = {}) {
   TextOutput output(stops);
   Printed printed;
@@ -50,7 +50,7 @@ TEST(TextOutput, PiecesOfValidTextAreValid) {
   });
 }
 
-TEST(TextOutput, NothingWaitsWithoutNeed) {
+TEST(TextOutput, PrintsImmediatelyIfPossible) {
   TextOutput output;
   EXPECT_EQ(output.add("ab\xE2\x82"), "ab");
   EXPECT_EQ(output.add("\xAC"), "\u20ac");
@@ -66,7 +66,7 @@ TEST(TextOutput, InvalidBytesPassUnchanged) {
   }
 }
 
-TEST(TextOutput, BytesPassAsSoonAsTheyAreKnownToBeInvalid) {
+TEST(TextOutput, PassesBytesAsSoonAsTheyAreInvalid) {
   TextOutput output;
   EXPECT_EQ(output.add("\xE0"), "");
   EXPECT_EQ(output.add("\x80"), "\xE0\x80");      // overlong
@@ -95,16 +95,16 @@ TEST(TextOutput, FindsStopStringsThatOverlapThemselves) {
   for_all_cuts("aaaaab", {"aab"}, [](const Printed& printed) { EXPECT_EQ(printed.text(), "aaa"); });
 }
 
-TEST(TextOutput, TheStopStringThatIsCompleteFirstWins) {
+TEST(TextOutput, FirstCompleteStopStringWins) {
   for_all_cuts("xabcd", {"abcd", "bc"}, [](const Printed& printed) { EXPECT_EQ(printed.text(), "xa"); });
   for_all_cuts("xabcd", {"cd", "abcd", "d"}, [](const Printed& printed) { EXPECT_EQ(printed.text(), "x"); });
   for_all_cuts("a\n\nb\n", {"\n", "\n\n"}, [](const Printed& printed) { EXPECT_EQ(printed.text(), "a"); });
 }
 
-TEST(TextOutput, StopStringsMayCutCharacters) {
+TEST(TextOutput, StopStringsMaySplitCharacters) {
   for_all_cuts("a\u20acb\u20ac", {"\u20ac"}, [](const Printed& printed) { EXPECT_EQ(printed.text(), "a"); });
-  // A stop string that begins inside a character: where it comes, it cuts; where it does not, pieces are
-  // whole.
+  // A stop string that begins inside a character: it splits the character where it occurs; elsewhere pieces
+  // are whole characters.
   for_all_cuts("\u00e9x\u00e9y.", {"\xA9y"}, [](const Printed& printed) {
     EXPECT_EQ(printed.text(), "\u00e9x\xC3");
     EXPECT_TRUE(printed.stopped);
@@ -115,7 +115,7 @@ TEST(TextOutput, StopStringsMayCutCharacters) {
   });
 }
 
-TEST(TextOutput, NothingComesAfterAStop) {
+TEST(TextOutput, NoOutputAfterAStop) {
   const std::vector<std::string> stops = {"."};
   TextOutput output(stops);
   EXPECT_EQ(output.add("a."), "a");
@@ -124,7 +124,7 @@ TEST(TextOutput, NothingComesAfterAStop) {
   EXPECT_EQ(output.finish(), "");
 }
 
-TEST(TextOutput, HoldsBackNoMoreThanAStopStringNeeds) {
+TEST(TextOutput, HoldsBackNoMoreThanNeeded) {
   const std::vector<std::string> stops = {"<end>", "<stop>"};
   TextOutput output(stops);
   EXPECT_EQ(output.add("a<"), "a");
@@ -144,7 +144,7 @@ TEST(TextOutput, LongStopStringsTakeLinearTime) {
   EXPECT_TRUE(output.stopped());
 }
 
-TEST(TextOutput, KnowsWhereALineBegins) {
+TEST(TextOutput, TracksLineBeginnings) {
   TextOutput output;
   EXPECT_TRUE(output.begins_line());
   output.add("a\nb");
@@ -154,14 +154,14 @@ TEST(TextOutput, KnowsWhereALineBegins) {
   output.add("");
   EXPECT_TRUE(output.begins_line());
   EXPECT_FALSE(TextOutput({}, false).begins_line());
-  // Also where the newline is held back.
+  // Also if the newline is held back.
   const std::vector<std::string> stops = {"\n\n"};
   TextOutput stopping(stops);
   EXPECT_EQ(stopping.add("a\n"), "a");
   EXPECT_TRUE(stopping.begins_line());
 }
 
-TEST(TextOutput, AnEmptyStopStringIsAnError) {
+TEST(TextOutput, EmptyStopStringIsAnError) {
   const std::vector<std::string> stops = {"a", ""};
   EXPECT_PRED2(contains, error_of([&] { TextOutput output(stops); }), "a stop string is empty");
 }

@@ -26,19 +26,19 @@ TEST(Answer, ProbabilitiesOfClasses) {
   EXPECT_NEAR(probabilities[1], 0.75, 1e-6);
 }
 
-TEST(Answer, LargeLogitsAreNoTrouble) {
+TEST(Answer, LargeLogitsDoNotOverflow) {
   const auto probabilities = to_answer(std::array{1e30F, -1e30F, 1e30F}, classes({"a", "b", "c"}));
   EXPECT_EQ(probabilities, (std::vector<float>{0.5F, 0.0F, 0.5F}));
 }
 
-TEST(Answer, NumbersAsTheyWereBeforeTheyWereStandardised) {
+TEST(Answer, NumbersInUnitsOfTheTrainingData) {
   Signature signature;
   signature.target_mean = {10.0F, -1.0F};
   signature.target_deviation = {2.0F, 0.5F};
   EXPECT_EQ(to_answer(std::array{1.5F, -2.0F}, signature), (std::vector<float>{13.0F, -2.0F}));
 }
 
-TEST(Answer, OutputsWithoutANameAreAnError) {
+TEST(Answer, OutputsMustMatchTheSignature) {
   const auto ask = [] { to_answer(std::array{1.0F, 2.0F, 3.0F}, classes({"a", "b"})); };
   EXPECT_PRED2(contains, error_of(ask), "3 outputs");
   EXPECT_PRED2(contains, error_of([] { to_answer({}, Signature()); }), "0 outputs");

@@ -43,7 +43,7 @@ class Stream : public ::testing::Test {
     for (int64_t i = 0; i < count; ++i) result.push_back(std::normal_distribution<float>()(random_));
     return result;
   }
-  // Decisions by their positions, from input in cuts of up to `longest` positions of so many numbers.
+  // Decisions by position, from input split into pieces of up to `longest` positions.
   template <class T>
   std::map<int64_t, std::vector<float>> decisions(ClassifierStream& stream, const std::vector<T>& input,
                                                   size_t longest, size_t channels = 1) {
@@ -70,9 +70,9 @@ class Stream : public ::testing::Test {
   std::mt19937 random_{7};
 };
 
-TEST_F(Stream, SaysOfTheBeginningWhatTheClassifierSaysOfIt) {
+TEST_F(Stream, EqualsTheClassifierOnPrefixes) {
   const auto reader = model({causal_classifier()});
-  const std::vector<int32_t> text = tokens(700);  // more than is read at once
+  const std::vector<int32_t> text = tokens(700);  // more than one piece
   for (const size_t longest : {1u, 5u, 100u, 700u}) {
     ClassifierStream stream(reader, pool_, {.every = 7});
     const auto found = decisions(stream, text, longest);
@@ -86,7 +86,7 @@ TEST_F(Stream, SaysOfTheBeginningWhatTheClassifierSaysOfIt) {
   }
 }
 
-TEST_F(Stream, TheSameOfNumbersInChannels) {
+TEST_F(Stream, EqualsTheClassifierOnNumbersWithChannels) {
   ClassifierOptions options = causal_classifier();
   options.input = InputKind::series;
   options.channels = 3;
@@ -101,11 +101,11 @@ TEST_F(Stream, TheSameOfNumbersInChannels) {
     const SequenceView whole{{}, std::span(series).first(static_cast<size_t>(3 * position)), position};
     expect_near(reader->outputs({&whole, 1}, {*pool_, work_}), outputs);
   }
-  const SequenceView all{{}, series, 90};  // also where no decision is due
+  const SequenceView all{{}, series, 90};  // also between decisions
   expect_near(reader->outputs({&all, 1}, {*pool_, work_}), stream.outputs());
 }
 
-TEST_F(Stream, AWindowForgetsWhatIsOlder) {
+TEST_F(Stream, WindowDropsOlderPositions) {
   const auto reader = model({causal_classifier()});
   const auto width = static_cast<size_t>(reader->options().block.width);
   const std::vector<int32_t> text = tokens(205);
@@ -151,7 +151,7 @@ TEST_F(Stream, MemoryDoesNotGrow) {
   EXPECT_LT(late, 100'000);
 }
 
-TEST_F(Stream, NeedsAModelThatSeesThePastAlone) {
+TEST_F(Stream, NeedsACausalModel) {
   ClassifierOptions options = causal_classifier();
   options.block.causal = false;
   EXPECT_PRED2(contains, error({options}), "causal = true");
@@ -163,7 +163,7 @@ TEST_F(Stream, NeedsAModelThatSeesThePastAlone) {
   EXPECT_PRED2(contains, error({MatcherOptions{causal_classifier()}}), "matcher");
 }
 
-TEST_F(Stream, WrongInputLeavesItAsItWas) {
+TEST_F(Stream, InvalidInputLeavesItUnchanged) {
   const auto reader = model({causal_classifier()});
   const auto error_with = [&](const ClassifierStreamOptions& options) {
     return error_of([&] { ClassifierStream(reader, pool_, options); });
@@ -171,7 +171,7 @@ TEST_F(Stream, WrongInputLeavesItAsItWas) {
   EXPECT_PRED2(contains, error_with({.every = 0}), "every 0 positions");
   EXPECT_PRED2(contains, error_with({.window = -1}), "a window of -1");
   EXPECT_PRED2(contains, error_with({.window = std::numeric_limits<int64_t>::max()}), "a window of");
-  EXPECT_PRED2(contains, error_of([&] { ClassifierStream(reader, nullptr, {}); }), "threads");
+  EXPECT_PRED2(contains, error_of([&] { ClassifierStream(reader, nullptr, {}); }), "thread pool");
 
   ClassifierStream stream(reader, pool_, {.every = 2});
   const ClassifierStream::Decide never = [](int64_t, std::span<const float>) { ADD_FAILURE(); };
@@ -179,7 +179,7 @@ TEST_F(Stream, WrongInputLeavesItAsItWas) {
   beyond.back() = 264;
   EXPECT_PRED2(contains, error_of([&] { stream.feed(beyond, never); }), "token 264");
   EXPECT_PRED2(contains, error_of([&] { stream.feed(std::vector<float>{1.0f}, never); }), "reads tokens");
-  EXPECT_PRED2(contains, error_of([&] { stream.outputs(); }), "read nothing");
+  EXPECT_PRED2(contains, error_of([&] { stream.outputs(); }), "no outputs before the first position");
   EXPECT_EQ(stream.position(), 0);
 
   ClassifierOptions options = causal_classifier();
@@ -192,7 +192,7 @@ TEST_F(Stream, WrongInputLeavesItAsItWas) {
   EXPECT_PRED2(contains, error_of([&] {
                  other.feed(std::vector<float>{1, std::nanf("")}, never);
                }),
-               "no number");
+               "expected finite numbers");
   EXPECT_EQ(other.position(), 0);
 }
 

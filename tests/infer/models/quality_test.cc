@@ -30,19 +30,19 @@ TEST(CompareLogits, IsTheDivergenceOfTwoDistributions) {
   EXPECT_EQ(compare_logits(quarter, quarter).divergence, 0.0);
   EXPECT_EQ(compare_logits(quarter, quarter).same, 1.0);
   EXPECT_EQ(compare_logits(quarter, std::vector<float>{1.0f, 0.0f}).same, 0.0);
-  // Logits are known up to a constant, however large.
+  // Logits are defined up to a constant, however large.
   EXPECT_NEAR(compare_logits(half, std::vector<float>{1000.0f, 1000.0f + std::log(3.0f)}).divergence,
               expected, 1e-4);
 }
 
-TEST(CompareLogits, RefusesWhatIsNoDistribution) {
+TEST(CompareLogits, RejectsInvalidDistributions) {
   const std::vector<float> two = {0.0f, 1.0f}, three = {0.0f, 1.0f, 2.0f};
   EXPECT_PRED2(contains, error_of([&] { compare_logits(two, three); }), "2 and 3 choices");
   EXPECT_PRED2(contains, error_of([&] { compare_logits({}, {}); }), "0 and 0 choices");
   const std::vector<float> none = {0.0f, std::nanf("")};
-  EXPECT_PRED2(contains, error_of([&] { compare_logits(two, none); }), "no numbers");
+  EXPECT_PRED2(contains, error_of([&] { compare_logits(two, none); }), "are not finite");
   const std::vector<float> infinite = {0.0f, std::numeric_limits<float>::infinity()};
-  EXPECT_PRED2(contains, error_of([&] { compare_logits(infinite, two); }), "no numbers");
+  EXPECT_PRED2(contains, error_of([&] { compare_logits(infinite, two); }), "are not finite");
 }
 
 class Quality : public ::testing::Test {
@@ -64,14 +64,14 @@ class Quality : public ::testing::Test {
   ThreadPool pool_{2};
 };
 
-// More than is read at once.
+// More than one piece.
 std::string long_text() {
   std::string text;
   for (int i = 0; i < 180; ++i) text += "line " + std::to_string(i * i % 97) + "\n";
   return text;
 }
 
-TEST_F(Quality, OfALanguageModelIsThatOfASession) {
+TEST_F(Quality, LanguageModelMetricsEqualThoseOfASession) {
   const auto before = language_model(1), after = language_model(2);
   write_file(folder_ / "text", long_text());
   const data::TokenView text = data::tokenize_once(folder_ / "text", before->tokenizer());
@@ -102,12 +102,12 @@ TEST_F(Quality, OfALanguageModelIsThatOfASession) {
   EXPECT_NEAR(quality.before.nats_per_token.value, nats_before / count, 1e-4);
   EXPECT_NEAR(quality.after.nats_per_token.value, nats_after / count, 1e-4);
   EXPECT_NEAR(quality.agreement.divergence, divergence / count, 1e-4);
-  EXPECT_NEAR(quality.agreement.same, same / count, 2.5 / count);  // rounding may decide between two
+  EXPECT_NEAR(quality.agreement.same, same / count, 2.5 / count);  // rounding may break near-ties
   EXPECT_EQ(quality.before.counts.bytes, text.counts.bytes);
   EXPECT_GT(quality.agreement.divergence, 0.01);
 }
 
-TEST_F(Quality, OfAModelAndItselfIsFull) {
+TEST_F(Quality, ModelAgreesWithItself) {
   const auto model = language_model(1);
   write_file(folder_ / "text", long_text());
   const data::TokenView text = data::tokenize_once(folder_ / "text", model->tokenizer());
@@ -127,7 +127,7 @@ TEST_F(Quality, OfAModelAndItselfIsFull) {
   EXPECT_PRED2(contains, error_of([&] { compare_on_text(*model, *model, {}, pool_, {}); }), "no text");
 }
 
-TEST_F(Quality, OfAClassifierIsItsAccuracy) {
+TEST_F(Quality, ClassifierMetricIsAccuracy) {
   const ClassifierOptions options = testing::tiny_classifier();
   Signature signature;
   signature.classes = {"a", "b", "c"};
@@ -173,7 +173,7 @@ TEST_F(Quality, OfAClassifierIsItsAccuracy) {
                "no examples");
 }
 
-TEST_F(Quality, OfARegressionIsItsError) {
+TEST_F(Quality, RegressionMetricIsRmse) {
   ClassifierOptions options = testing::tiny_classifier();
   options.input = InputKind::series;
   options.objective = Objective::regression;
@@ -196,7 +196,7 @@ TEST_F(Quality, OfARegressionIsItsError) {
   EXPECT_FALSE(quality.agreement.has_value());
 }
 
-TEST_F(Quality, AnExampleThatCannotBeReadIsNamed) {
+TEST_F(Quality, ErrorsNameTheInvalidExample) {
   Signature signature;
   signature.classes = {"a", "b", "c"};
   ClassifierOptions options = testing::tiny_classifier();

@@ -20,7 +20,7 @@ std::vector<float> tokens(size_t count, double probability) {
   return std::vector<float>(count, static_cast<float>(std::log(probability)));
 }
 
-TEST(TextScore, FiguresByHand) {
+TEST(TextScore, MetricsByHand) {
   // Four tokens of 1, 2, 3 and 2 bits: 8 bits, for 6 characters of 8 bytes.
   TextScore score;
   score.add(std::vector<float>{std::log(0.5F), std::log(0.25F)}, {3, 5, 1});
@@ -39,7 +39,7 @@ TEST(TextScore, FiguresByHand) {
 }
 
 TEST(TextScore, UncertaintyFromBlocks) {
-  // Blocks of 1, 2 and 3 bits a token: their mean is 2 with a deviation of sqrt(1/3); Student's t is 4.303.
+  // Blocks of 1, 2 and 3 bits per token: mean 2, standard error sqrt(1/3), Student's t 4.303.
   TextScore score;
   for (const double p : {0.5, 0.25, 0.125}) score.add(tokens(kBlock, p), {2 * kBlock, 4 * kBlock, 0});
   const ScoreResult result = score.result();
@@ -59,7 +59,7 @@ TEST(TextScore, ManyBlocksApproachTheNormalDistribution) {
               1.97196 * std::sqrt(0.25 / 199) * std::log(2.0), 1e-6);
 }
 
-TEST(TextScore, TwoFullBlocksAreNeeded) {
+TEST(TextScore, UncertaintyNeedsTwoFullBlocks) {
   TextScore score;
   score.add(tokens(2 * kBlock - 1, 0.5), {1, 1, 0});
   EXPECT_FALSE(score.result().perplexity.uncertainty.has_value());
@@ -67,7 +67,7 @@ TEST(TextScore, TwoFullBlocksAreNeeded) {
   EXPECT_NEAR(score.result().perplexity.uncertainty.value(), 0.0, 1e-9);
 }
 
-TEST(TextScore, DoesNotDependOnTheCut) {
+TEST(TextScore, DoesNotDependOnTheSplit) {
   std::vector<float> all;
   for (int i = 0; i < 5000; ++i) all.push_back(-static_cast<float>(i * 37 % 101) / 50.0F);
   TextScore whole;
@@ -80,7 +80,7 @@ TEST(TextScore, DoesNotDependOnTheCut) {
   EXPECT_EQ(whole.result().perplexity.uncertainty.value(), cut.result().perplexity.uncertainty.value());
 }
 
-TEST(TextScore, MergedPartsAreTheWhole) {
+TEST(TextScore, MergedPartsEqualTheWhole) {
   TextScore whole;
   TextScore first;
   TextScore second;
@@ -104,19 +104,19 @@ TEST(TextScore, MergedPartsAreTheWhole) {
   EXPECT_NEAR(result.perplexity.uncertainty.value(), expected.perplexity.uncertainty.value(), 1e-9);
 }
 
-TEST(TextScore, ShortTextsMakeBlocksTogether) {
+TEST(TextScore, ShortTextsShareBlocks) {
   TextScore all;
   for (const double p : {0.5, 0.25, 0.5, 0.25}) {
     TextScore text;
     text.add(tokens(300, p), {300, 300, 0});
     all.merge(text);
   }
-  // Two blocks of 600 tokens, of the same mean.
+  // Two blocks of 600 tokens with the same mean.
   EXPECT_NEAR(all.result().nats_per_token.uncertainty.value(), 0.0, 1e-9);
   EXPECT_NEAR(all.result().nats_per_token.value, 1.5 * std::log(2.0), 1e-6);
 }
 
-TEST(TextScore, AnImpossibleTokenMakesPerplexityInfinite) {
+TEST(TextScore, ImpossibleTokenMakesPerplexityInfinite) {
   TextScore score;
   score.add(tokens(3 * kBlock, 0.5), {1, 1, 0});
   score.add(tokens(1, 0.0), {1, 1, 0});
@@ -127,7 +127,7 @@ TEST(TextScore, AnImpossibleTokenMakesPerplexityInfinite) {
   EXPECT_FALSE(result.perplexity.uncertainty.has_value());
 }
 
-TEST(TextScore, WhatIsNoLogProbabilityIsAnErrorAndChangesNothing) {
+TEST(TextScore, InvalidLogProbabilitiesAreErrorsAndChangeNothing) {
   TextScore score;
   score.add(tokens(1, 0.5), {1, 1, 0});
   for (const float bad :
@@ -135,12 +135,12 @@ TEST(TextScore, WhatIsNoLogProbabilityIsAnErrorAndChangesNothing) {
     EXPECT_PRED2(contains, error_of([&] {
                    score.add(std::vector<float>{-1.0F, bad}, {1, 1, 0});
                  }),
-                 "not above 0");
+                 "expected a number <= 0");
   EXPECT_EQ(score.result().tokens, 1);
   EXPECT_NEAR(score.result().perplexity.value, 2.0, 1e-6);
 }
 
-TEST(TextScore, NothingHasNoScore) {
+TEST(TextScore, EmptyTextHasNoScore) {
   EXPECT_PRED2(contains, error_of([] { TextScore().result(); }), "nothing to score");
   TextScore without_text;
   without_text.add(tokens(1, 0.5), {});
