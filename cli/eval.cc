@@ -45,11 +45,11 @@ std::string per_cent(double share) {
   return text;
 }
 
-Table class_table(const std::vector<std::string>& classes, const std::vector<ClassFigures>& figures) {
+Table class_table(const std::vector<std::string>& classes, const std::vector<ClassMetrics>& metrics) {
   Table table({"class", "examples", "precision", "recall", "F1"});
   for (size_t i = 0; i < classes.size(); ++i)
-    table.add({classes[i], with_thousands(figures[i].count), per_cent(figures[i].precision),
-               per_cent(figures[i].recall), per_cent(figures[i].f1)});
+    table.add({classes[i], with_thousands(metrics[i].count), per_cent(metrics[i].precision),
+               per_cent(metrics[i].recall), per_cent(metrics[i].f1)});
   return table;
 }
 
@@ -94,28 +94,28 @@ void EvalCommand::run_classifier() {
   }
   const train::Scores scores = evaluation.scores();
   const auto confusion = evaluation.confusion(std::ssize(dataset.classes));
-  const std::vector<ClassFigures> figures = class_figures(confusion);
+  const std::vector<ClassMetrics> metrics = class_metrics(confusion);
   const double count = static_cast<double>(evaluation.answers.size());
   if (json) {
     nlohmann::ordered_json report = {
         {"model", model}, {"split", split}, {"examples", evaluation.answers.size()}};
-    for (const train::Figure& figure : scores.figures) {
-      report[figure.name] = figure.value;
-      report[figure.name + " ±"] = figure.uncertainty;
+    for (const train::Metric& metric : scores.metrics) {
+      report[metric.name] = metric.value;
+      report[metric.name + " ±"] = metric.uncertainty;
     }
-    for (size_t i = 0; i < figures.size(); ++i)
-      report["classes"][dataset.classes[i]] = {{"examples", figures[i].count},
-                                               {"precision", figures[i].precision},
-                                               {"recall", figures[i].recall},
-                                               {"f1", figures[i].f1}};
+    for (size_t i = 0; i < metrics.size(); ++i)
+      report["classes"][dataset.classes[i]] = {{"examples", metrics[i].count},
+                                               {"precision", metrics[i].precision},
+                                               {"recall", metrics[i].recall},
+                                               {"f1", metrics[i].f1}};
     report["seconds"] = evaluation.seconds;
     report["tokens_per_second"] = static_cast<double>(evaluation.positions) / evaluation.seconds;
     report["left_out"] = dataset.problems;
     std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return;
   }
-  if (!figures.empty()) std::fputs(class_table(dataset.classes, figures).plain().c_str(), stdout);
-  for (const train::Figure& figure : scores.figures) std::printf("%s\n", train::figure_text(figure).c_str());
+  if (!metrics.empty()) std::fputs(class_table(dataset.classes, metrics).plain().c_str(), stdout);
+  for (const train::Metric& metric : scores.metrics) std::printf("%s\n", train::metric_text(metric).c_str());
   std::printf(
       "%s %s examples in %s: %.1f examples/s, %s tokens/s\n",
       with_thousands(std::ssize(evaluation.answers)).c_str(), split.c_str(),

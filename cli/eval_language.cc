@@ -58,16 +58,16 @@ struct Result {
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
 };
 
-std::string figure_value(const train::Figure& figure) {
-  return figure_text(figure).substr(figure.name.size() + 1);
+std::string metric_value(const train::Metric& metric) {
+  return metric_text(metric).substr(metric.name.size() + 1);
 }
 
-void add_figures(Json& report, const Result& result) {
-  for (const train::Figure& figure : result.scores.figures) {
-    std::string key = figure.name;
+void add_metrics(Json& report, const Result& result) {
+  for (const train::Metric& metric : result.scores.metrics) {
+    std::string key = metric.name;
     std::replace(key.begin(), key.end(), ' ', '_');
-    report[key] = figure.value;
-    report[key + " ±"] = figure.uncertainty;
+    report[key] = metric.value;
+    report[key + " ±"] = metric.uncertainty;
   }
   report["seconds"] = result.seconds;
   report["tokens_per_second"] = result.tokens_per_second();
@@ -139,13 +139,13 @@ class SweepReport {
   explicit SweepReport(std::string setting) : setting_(std::move(setting)) {}
 
   void add(int64_t value, const Result& result) {
-    const train::Figure& figure = result.scores.figures.front();
-    name_ = figure.name;
-    curve_.points.push_back({static_cast<double>(value), figure.value});
-    rows_.push_back({with_thousands(value), figure_value(figure),
+    const train::Metric& metric = result.scores.metrics.front();
+    name_ = metric.name;
+    curve_.points.push_back({static_cast<double>(value), metric.value});
+    rows_.push_back({with_thousands(value), metric_value(metric),
                      with_thousands(static_cast<int64_t>(result.tokens_per_second()))});
     Json row = {{setting_, value}};
-    add_figures(row, result);
+    add_metrics(row, result);
     json_.push_back(std::move(row));
   }
 
@@ -194,11 +194,11 @@ void evaluate_once(const LanguageEvaluation& request, Evaluator& evaluator) {
   const Result result = evaluator.evaluate();
   if (request.json) {
     Json report = describe(request, evaluator.text());
-    add_figures(report, result);
+    add_metrics(report, result);
     print_json(report);
     return;
   }
-  for (const train::Figure& figure : result.scores.figures) std::printf("%s\n", figure_text(figure).c_str());
+  for (const train::Metric& metric : result.scores.metrics) std::printf("%s\n", metric_text(metric).c_str());
   std::printf("%s %s tokens in %s: %s tokens/s\n", with_thousands(result.tokens).c_str(),
               data::split_name(request.split), human_seconds(result.seconds).c_str(),
               with_thousands(static_cast<int64_t>(result.tokens_per_second())).c_str());

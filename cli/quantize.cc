@@ -32,7 +32,7 @@ std::string number(double value, const char* format) {
   return text;
 }
 
-// Metrics before and after, as a table and as JSON.
+// Scores before and after, as a table and as JSON.
 class QualityReport {
  public:
   explicit QualityReport(std::string read) : read_(std::move(read)) { json_["read"] = read_; }

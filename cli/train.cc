@@ -99,8 +99,8 @@ train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesyst
   }
   if (result.outcome.stopped_early)
     std::fprintf(stderr, "stopped early: no improvement within the patience (train.patience)\n");
-  for (const train::Figure& figure : result.test.figures)
-    std::printf("test %s\n", train::figure_text(figure).c_str());
+  for (const train::Metric& metric : result.test.metrics)
+    std::printf("test %s\n", train::metric_text(metric).c_str());
   std::printf("model   %s\nreport  %s\n", (folder / "model.safetensors").c_str(),
               (folder / "report.html").c_str());
   return result;
@@ -130,13 +130,13 @@ void TrainCommand::run() {
     std::fprintf(stderr, "== seed %lld\n", static_cast<long long>(seed));
     loaded.train.seed = seed;
     const train::RunResult result = run_one(loaded, folder / ("seed-" + std::to_string(seed)));
-    last = result.test.figures.empty() ? result.outcome.progression.best : result.test;
-    values.resize(last.figures.size());
-    for (size_t i = 0; i < last.figures.size(); ++i) values[i].push_back(last.figures[i].value);
+    last = result.test.metrics.empty() ? result.outcome.state.best : result.test;
+    values.resize(last.metrics.size());
+    for (size_t i = 0; i < last.metrics.size(); ++i) values[i].push_back(last.metrics[i].value);
   }
   for (size_t i = 0; i < values.size(); ++i)
-    std::printf("%zu seeds: %s %s\n", values[i].size(), last.figures[i].name.c_str(),
-                mean_and_deviation(values[i], last.figures[i].share).c_str());
+    std::printf("%zu seeds: %s %s\n", values[i].size(), last.metrics[i].name.c_str(),
+                mean_and_deviation(values[i], last.metrics[i].share).c_str());
 }
 
 }  // namespace

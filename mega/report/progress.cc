@@ -36,7 +36,7 @@ int64_t width_of(std::FILE* terminal) {
   return known ? size.ws_col : kUsual;
 }
 
-std::string figure(double value) {
+std::string rate_text(double value) {
   constexpr double kWhole = 100;  // no decimals from here on
   constexpr double kLargest = 1e18;
   if (!(value >= 0 && value < kLargest)) return "?";
@@ -72,11 +72,11 @@ std::string bar(double share, int64_t width) {
 
 }  // namespace
 
-std::string progress_line(const ProgressFigures& figures, int64_t width) {
-  const bool known = figures.total > 0;
-  const int64_t done = std::max<int64_t>(figures.done, 0);
+std::string progress_line(const ProgressState& state, int64_t width) {
+  const bool known = state.total > 0;
+  const int64_t done = std::max<int64_t>(state.done, 0);
   const double share =
-      known ? std::min(static_cast<double>(done) / static_cast<double>(figures.total), 1.0) : 0;
+      known ? std::min(static_cast<double>(done) / static_cast<double>(state.total), 1.0) : 0;
 
   std::vector<std::string> parts;
   if (known) {
@@ -85,18 +85,18 @@ std::string progress_line(const ProgressFigures& figures, int64_t width) {
     if (width > 0) percent.insert(0, 3 - percent.size(), ' ');
     parts.push_back(percent + " %");
   }
-  parts.push_back(with_thousands(done) + (known ? "/" + with_thousands(figures.total) : "") + " " +
-                  figures.unit);
-  if (!figures.detail.empty())
-    parts.push_back(on_one_line(figures.detail));
-  else if (figures.rate > 0)
-    parts.push_back(figure(figures.rate) + " " + figures.unit + "/s");
-  if (figures.last || !known || done >= figures.total)
-    parts.push_back(human_seconds(figures.seconds));
-  else if (figures.rate > 0)
-    parts.push_back(human_seconds(static_cast<double>(figures.total - done) / figures.rate) + " left");
+  parts.push_back(with_thousands(done) + (known ? "/" + with_thousands(state.total) : "") + " " +
+                  state.unit);
+  if (!state.detail.empty())
+    parts.push_back(on_one_line(state.detail));
+  else if (state.rate > 0)
+    parts.push_back(rate_text(state.rate) + " " + state.unit + "/s");
+  if (state.last || !known || done >= state.total)
+    parts.push_back(human_seconds(state.seconds));
+  else if (state.rate > 0)
+    parts.push_back(human_seconds(static_cast<double>(state.total - done) / state.rate) + " left");
 
-  const std::string title = on_one_line(figures.title) + "  ";
+  const std::string title = on_one_line(state.title) + "  ";
   const std::string rest = join(parts, "  ");
   if (width == 0) return title + rest;
 
@@ -152,14 +152,14 @@ void Progress::say(const std::string& line) noexcept {
 
 void Progress::draw(bool last) {
   const Clock::time_point now = Clock::now();
-  ProgressFigures figures{.title = title_, .unit = unit_, .detail = detail_, .done = done_, .total = total_};
+  ProgressState state{.title = title_, .unit = unit_, .detail = detail_, .done = done_, .total = total_};
   const double running = duration<double>(now - first_time_).count();
-  if (done_ > first_ && running > 0) figures.rate = static_cast<double>(done_ - first_) / running;
-  figures.seconds = duration<double>(now - start_).count();
-  figures.last = last;
+  if (done_ > first_ && running > 0) state.rate = static_cast<double>(done_ - first_) / running;
+  state.seconds = duration<double>(now - start_).count();
+  state.last = last;
   // One column less: some terminals wrap a line of full width.
-  std::string line = terminal_ ? kEraseLine + progress_line(figures, std::max<int64_t>(width_of(to_) - 1, 1))
-                               : progress_line(figures, 0);
+  std::string line = terminal_ ? kEraseLine + progress_line(state, std::max<int64_t>(width_of(to_) - 1, 1))
+                               : progress_line(state, 0);
   if (last || !terminal_) line += '\n';
   std::fwrite(line.data(), 1, line.size(), to_);
   std::fflush(to_);

@@ -38,7 +38,7 @@ class Progress {
 };
 
 // Contents of a progress line.
-struct ProgressFigures {
+struct ProgressState {
   std::string title, unit, detail;
   int64_t done = 0, total = 0;
   double rate = 0;     // per second; 0: unknown
@@ -47,6 +47,6 @@ struct ProgressFigures {
 };
 
 // At most `width` columns, with a bar if it fits; `width` 0: any length, no bar.
-std::string progress_line(const ProgressFigures& figures, int64_t width);
+std::string progress_line(const ProgressState& state, int64_t width);
 
 }  // namespace mega

@@ -26,13 +26,13 @@ p{margin:.25rem 0}
 .faint,caption{color:var(--faint)}
 code,.mono{font:.86em/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
 pre{margin:.75rem 0;padding:.6rem .8rem;background:var(--raised);border-radius:6px;white-space:pre-wrap}
-.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.75rem;margin:1.5rem 0}
-.figures div{padding:.7rem .9rem;background:var(--raised);border-radius:8px}
-.figures dt{color:var(--faint);font-size:.82rem}
-.figures dd{margin:0;font-size:1.3rem;font-weight:600;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+.metrics{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.75rem;margin:1.5rem 0}
+.metrics div{padding:.7rem .9rem;background:var(--raised);border-radius:8px}
+.metrics dt{color:var(--faint);font-size:.82rem}
+.metrics dd{margin:0;font-size:1.3rem;font-weight:600;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .notes{padding:.6rem 1rem .6rem 2rem;border-left:3px solid var(--warn);background:var(--raised);margin:1rem 0}
 .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));gap:1.5rem}
-figure{margin:0;break-inside:avoid}
+metric{margin:0;break-inside:avoid}
 svg{max-width:100%;height:auto;display:block}
 .scroll{overflow-x:auto}
 .scroll svg{max-width:none}
@@ -52,13 +52,13 @@ footer{margin-top:3rem;color:var(--faint);font-size:.82rem}
 constexpr size_t kLargestMatrix = 30;  // max classes that are readable as a heat map
 constexpr size_t kMostReportRows = 100;
 
-std::string figure_text(const char* format, double value) {
+std::string metric_text(const char* format, double value) {
   std::array<char, 64> text;
   std::snprintf(text.data(), text.size(), format, value);
   return std::isfinite(value) ? text.data() : "–";
 }
 
-std::string percent_text(double share) { return figure_text("%.1f %%", 100 * share); }
+std::string percent_text(double share) { return metric_text("%.1f %%", 100 * share); }
 
 std::string html_section(const std::string& heading, const std::string& content) {
   return "<section><h2>" + heading + "</h2>\n" + content + "</section>\n";
@@ -95,7 +95,7 @@ std::string head_of(const Report& report) {
   if (!report.command.empty()) html += "<pre><code>" + escape_markup(report.command) + "</code></pre>\n";
   html += "</header>\n";
   if (!report.summary.empty()) {
-    html += "<dl class=\"figures\">";
+    html += "<dl class=\"metrics\">";
     for (const auto& [name, value] : report.summary)
       html += "<div><dt>" + escape_markup(name) + "</dt><dd>" + escape_markup(value) + "</dd></div>";
     html += "</dl>\n";
@@ -111,7 +111,7 @@ std::string head_of(const Report& report) {
 std::string charts_of(const Report& report) {
   if (report.charts.empty()) return "";
   std::string html = "<div class=\"charts\">\n";
-  for (const LineChart& chart : report.charts) html += "<figure>" + to_svg(chart) + "</figure>\n";
+  for (const LineChart& chart : report.charts) html += "<metric>" + to_svg(chart) + "</metric>\n";
   return html_section("Training", html + "</div>\n");
 }
 
@@ -143,11 +143,11 @@ std::string matrix_of(const Report& report, size_t classes) {
     for (size_t j = 0; j < classes; ++j) row.push_back(static_cast<double>(count_at(report.confusion, i, j)));
   }
   map.columns = map.rows;
-  return "<figure class=\"scroll\">" + to_svg(map) + "</figure>\n";
+  return "<metric class=\"scroll\">" + to_svg(map) + "</metric>\n";
 }
 
 std::string worst_confusions_of(const Report& report, size_t classes,
-                                const std::vector<ClassFigures>& figures) {
+                                const std::vector<ClassMetrics>& metrics) {
   struct Confusion {
     size_t truth, predicted;
     int64_t count;
@@ -163,7 +163,7 @@ std::string worst_confusions_of(const Report& report, size_t classes,
   all.resize(std::min(all.size(), kShown));
   std::vector<std::vector<std::string>> rows;
   for (const Confusion& c : all) {
-    const double share = static_cast<double>(c.count) / static_cast<double>(figures[c.truth].count);
+    const double share = static_cast<double>(c.count) / static_cast<double>(metrics[c.truth].count);
     rows.push_back({class_name(report, c.truth), class_name(report, c.predicted), with_thousands(c.count),
                     percent_text(share)});
   }
@@ -173,13 +173,13 @@ std::string worst_confusions_of(const Report& report, size_t classes,
       "Most frequent confusions");
 }
 
-std::string class_table_of(const Report& report, const std::vector<ClassFigures>& figures) {
-  std::vector<size_t> order(figures.size());
+std::string class_table_of(const Report& report, const std::vector<ClassMetrics>& metrics) {
+  std::vector<size_t> order(metrics.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::string caption;
   if (order.size() > kLargestMatrix) {
     std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return figures[a].f1 < figures[b].f1; });
+                     [&](size_t a, size_t b) { return metrics[a].f1 < metrics[b].f1; });
     caption = "By F1, lowest first";
     if (order.size() > kMostReportRows)
       caption += "; " + std::to_string(order.size() - kMostReportRows) + " more not shown";
@@ -187,9 +187,9 @@ std::string class_table_of(const Report& report, const std::vector<ClassFigures>
   }
   std::vector<std::vector<std::string>> rows;
   for (const size_t i : order) {
-    rows.push_back({class_name(report, i), with_thousands(figures[i].count),
-                    percent_text(figures[i].precision), percent_text(figures[i].recall),
-                    percent_text(figures[i].f1)});
+    rows.push_back({class_name(report, i), with_thousands(metrics[i].count),
+                    percent_text(metrics[i].precision), percent_text(metrics[i].recall),
+                    percent_text(metrics[i].f1)});
   }
   return html_table({{"Class", "name"},
                      {"Examples", "number"},
@@ -202,12 +202,12 @@ std::string class_table_of(const Report& report, const std::vector<ClassFigures>
 std::string classes_of(const Report& report) {
   const size_t classes = classes_in(report.confusion);
   if (classes == 0) return "";
-  const std::vector<ClassFigures> figures = class_figures(report.confusion);
+  const std::vector<ClassMetrics> metrics = class_metrics(report.confusion);
   const std::string errors =
-      classes <= kLargestMatrix ? matrix_of(report, classes) : worst_confusions_of(report, classes, figures);
+      classes <= kLargestMatrix ? matrix_of(report, classes) : worst_confusions_of(report, classes, metrics);
   constexpr size_t kSideBySide = 10;
   const std::string layout = classes <= kSideBySide ? "<div class=\"charts\">\n" : "<div>\n";
-  return html_section("Classes", layout + errors + class_table_of(report, figures) + "</div>\n");
+  return html_section("Classes", layout + errors + class_table_of(report, metrics) + "</div>\n");
 }
 
 std::string examples_of(const std::string& heading, const std::vector<Report::ExampleRow>& examples) {
@@ -217,7 +217,7 @@ std::string examples_of(const std::string& heading, const std::vector<Report::Ex
   for (size_t i = 0; i < std::min(examples.size(), kMostReportRows); ++i) {
     const Report::ExampleRow& example = examples[i];
     rows.push_back({example.where, shortened(example.excerpt, kLongestExcerpt), example.truth,
-                    example.predicted, percent_text(example.probability), figure_text("%.3f", example.loss),
+                    example.predicted, percent_text(example.probability), metric_text("%.3f", example.loss),
                     with_thousands(example.length)});
   }
   return html_section(heading, html_table({{"Where", "name mono"},
@@ -251,7 +251,7 @@ std::string decay_of(const Report& report) {
                             .values = report.decay[layer],
                             .low = low,
                             .high = high};
-    html += "<figure>" + to_svg(spectrum) + "</figure>\n";
+    html += "<metric>" + to_svg(spectrum) + "</metric>\n";
   }
   return html_section("EMA decay", html + "</div>\n");
 }
@@ -265,22 +265,22 @@ std::string configuration_of(const Report& report) {
 
 }  // namespace
 
-std::vector<ClassFigures> class_figures(const std::vector<std::vector<int64_t>>& confusion) {
+std::vector<ClassMetrics> class_metrics(const std::vector<std::vector<int64_t>>& confusion) {
   const size_t classes = classes_in(confusion);
-  std::vector<ClassFigures> figures(classes);
+  std::vector<ClassMetrics> metrics(classes);
   for (size_t i = 0; i < classes; ++i) {
     int64_t predicted = 0;
     for (size_t j = 0; j < classes; ++j) {
-      figures[i].count += count_at(confusion, i, j);
+      metrics[i].count += count_at(confusion, i, j);
       predicted += count_at(confusion, j, i);
     }
     const auto right = static_cast<double>(count_at(confusion, i, i));
     const auto share = [right](int64_t of) { return of > 0 ? right / static_cast<double>(of) : 0; };
-    figures[i].precision = share(predicted);
-    figures[i].recall = share(figures[i].count);
-    figures[i].f1 = right > 0 ? 2 * right / static_cast<double>(predicted + figures[i].count) : 0;
+    metrics[i].precision = share(predicted);
+    metrics[i].recall = share(metrics[i].count);
+    metrics[i].f1 = right > 0 ? 2 * right / static_cast<double>(predicted + metrics[i].count) : 0;
   }
-  return figures;
+  return metrics;
 }
 
 std::string to_html(const Report& report) {

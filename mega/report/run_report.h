@@ -34,10 +34,10 @@ struct Report {
 // One self-contained page. Sections without data are left out; all text is escaped.
 std::string to_html(const Report& report);
 
-struct ClassFigures {
+struct ClassMetrics {
   int64_t count = 0;                         // examples of the class
   double precision = 0, recall = 0, f1 = 0;  // 0 if the class has no predictions or no examples
 };
-std::vector<ClassFigures> class_figures(const std::vector<std::vector<int64_t>>& confusion);
+std::vector<ClassMetrics> class_metrics(const std::vector<std::vector<int64_t>>& confusion);
 
 }  // namespace mega

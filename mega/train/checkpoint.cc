@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kModel = "model.safetensors";
 constexpr const char* kTraining = "training.safetensors";
-constexpr const char* kProgression = "progression";
+constexpr const char* kTrainingState = "progression";
 constexpr const char* kHash = "hash";
 constexpr const char* kOldChecksum = "checksum";  // of version 0.1
 
@@ -51,15 +51,15 @@ std::vector<fs::path> finished(const fs::path& run) {
   return folders;
 }
 
-// Of the progression and all tensors: a disk that lost some is found out.
-std::string hash_of(const std::string& progression, const std::vector<TensorView>& model,
+// Of the training state and all tensors: a disk that lost some is found out.
+std::string hash_of(const std::string& state, const std::vector<TensorView>& model,
                     const std::vector<TensorView>& training) {
-  return hexadecimal(hash_tensors(training, hash_tensors(model, hash_text(progression))));
+  return hexadecimal(hash_tensors(training, hash_tensors(model, hash_text(state))));
 }
 
 // The same as version 0.1 computed it, whose checkpoints are still read. `tensors` are those of both files.
-std::string checksum_of_version_0_1(const std::string& progression, const std::vector<TensorView>& tensors) {
-  uint64_t sum = stream_seed(0, progression);
+std::string checksum_of_version_0_1(const std::string& state, const std::vector<TensorView>& tensors) {
+  uint64_t sum = stream_seed(0, state);
   for (const TensorView& tensor : tensors) {
     uint64_t hash = stream_seed(0, tensor.name);
     size_t i = 0;
@@ -75,10 +75,10 @@ std::string checksum_of_version_0_1(const std::string& progression, const std::v
   return std::to_string(sum);
 }
 
-std::string to_text(const Progression& p) {
+std::string to_text(const TrainingState& p) {
   nlohmann::ordered_json best = nlohmann::ordered_json::array();
-  for (const Figure& figure : p.best.figures)
-    best.push_back({figure.name, figure.value, figure.uncertainty, figure.share});
+  for (const Metric& metric : p.best.metrics)
+    best.push_back({metric.name, metric.value, metric.uncertainty, metric.share});
   return nlohmann::ordered_json{{"update", p.update},
                                 {"epoch", p.cursor.epoch},
                                 {"batch", p.cursor.batch},
@@ -96,15 +96,15 @@ std::string to_text(const Progression& p) {
 // JSON has no word for a number that is not finite: null.
 double number(const nlohmann::json& json) { return json.is_null() ? std::nan("") : json.get<double>(); }
 
-Progression from_text(const std::string& text, const std::string& where) {
+TrainingState from_text(const std::string& text, const std::string& where) {
   try {
     const nlohmann::json json = parse_json(text, where);
-    Progression p;
+    TrainingState p;
     p.update = json.at("update");
     p.cursor = {json.at("epoch"), json.at("batch")};
     p.seconds = json.at("seconds");
-    for (const auto& figure : json.at("best"))
-      p.best.figures.push_back({figure.at(0), number(figure.at(1)), number(figure.at(2)), figure.at(3)});
+    for (const auto& metric : json.at("best"))
+      p.best.metrics.push_back({metric.at(0), number(metric.at(1)), number(metric.at(2)), metric.at(3)});
     p.best.higher_is_better = json.at("higher_is_better");
     p.best_update = json.at("best_update");
     p.evaluations_since_best = json.at("evaluations_since_best");
@@ -118,46 +118,46 @@ Progression from_text(const std::string& text, const std::string& where) {
 }
 
 // Whether both files have what was written.
-bool is_whole(const Checkpoint& checkpoint, const std::string& progression, const fs::path& folder) {
+bool is_whole(const Checkpoint& checkpoint, const std::string& state, const fs::path& folder) {
   const Metadata& metadata = checkpoint.training.metadata();
   const std::vector<TensorView>& model = checkpoint.model.tensors();
   const std::vector<TensorView>& training = checkpoint.training.tensors();
   if (const auto expected = metadata.find(kHash); expected != metadata.end())
-    return expected->second == hash_of(progression, model, training);
+    return expected->second == hash_of(state, model, training);
   const auto expected = metadata.find(kOldChecksum);
   require(expected != metadata.end(), folder.string(), ": ", kTraining, " is not part of a checkpoint");
   std::vector<TensorView> all = model;
   all.insert(all.end(), training.begin(), training.end());
-  return expected->second == checksum_of_version_0_1(progression, all);
+  return expected->second == checksum_of_version_0_1(state, all);
 }
 
 Checkpoint open_checkpoint(const fs::path& folder) {
   const ModelFile model = ModelFile::open(folder / kModel);
   Checkpoint checkpoint{{}, model.tensors, Safetensors::open(folder / kTraining)};
   const Metadata& metadata = checkpoint.training.metadata();
-  const auto progression = metadata.find(kProgression);
-  require(progression != metadata.end(), folder.string(), ": ", kTraining, " is not part of a checkpoint");
-  require(is_whole(checkpoint, progression->second, folder), folder.string(),
+  const auto state = metadata.find(kTrainingState);
+  require(state != metadata.end(), folder.string(), ": ", kTraining, " is not part of a checkpoint");
+  require(is_whole(checkpoint, state->second, folder), folder.string(),
           ": the checksum does not match: the checkpoint is damaged");
-  checkpoint.progression = from_text(progression->second, folder / kTraining);
+  checkpoint.state = from_text(state->second, folder / kTraining);
   return checkpoint;
 }
 
 }  // namespace
 
-void save_checkpoint(const fs::path& run, const Progression& progression,
+void save_checkpoint(const fs::path& run, const TrainingState& state,
                      const std::function<void(const fs::path&)>& save_model,
                      const ops::NamedTensors& training, int64_t keep) {
-  const fs::path folder = folder_of(run), name = name_of(progression.update);
+  const fs::path folder = folder_of(run), name = name_of(state.update);
   const fs::path aside = folder / ("." + name.string() + "." + std::to_string(getpid()));
   try {
     fs::create_directories(aside);
     save_model(aside / kModel);
     const Safetensors model = Safetensors::open(aside / kModel);
     const ops::TensorViews views(training);
-    const std::string text = to_text(progression);
+    const std::string text = to_text(state);
     write_safetensors(aside / kTraining, views.views(),
-                      {{kProgression, text}, {kHash, hash_of(text, model.tensors(), views.views())}});
+                      {{kTrainingState, text}, {kHash, hash_of(text, model.tensors(), views.views())}});
     sync_folder(aside);
     fs::remove_all(folder / name);  // a run that was resumed from an older checkpoint comes by again
     fs::rename(aside, folder / name);

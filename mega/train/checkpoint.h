@@ -18,7 +18,7 @@
 namespace mega::train {
 
 // Where a run stands, beside the weights.
-struct Progression {
+struct TrainingState {
   int64_t update = 0;
   data::Cursor cursor;
   double seconds = 0.0;  // spent on updates
@@ -31,13 +31,13 @@ struct Progression {
 };
 
 struct Checkpoint {
-  Progression progression;
+  TrainingState state;
   Safetensors model, training;
 };
 
 // Writes a checkpoint and then removes all but the newest `keep`, and those of later updates, which the run
 // could not be resumed from. On an Error nothing has changed.
-void save_checkpoint(const std::filesystem::path& run, const Progression& progression,
+void save_checkpoint(const std::filesystem::path& run, const TrainingState& state,
                      const std::function<void(const std::filesystem::path&)>& save_model,
                      const ops::NamedTensors& training, int64_t keep);
 

@@ -59,26 +59,6 @@ std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::P
 
 }  // namespace
 
-std::string figure_text(const Figure& figure) {
-  char text[96];
-  const double factor = figure.share ? 100.0 : 1.0;
-  const int digits = figure.share ? 1 : 4;
-  std::snprintf(text, sizeof text, "%.*f%s", digits, figure.value * factor, figure.share ? " %" : "");
-  std::string result = figure.name + " " + text;
-  if (figure.uncertainty > 0.0) {
-    std::snprintf(text, sizeof text, " ± %.*f", digits, figure.uncertainty * factor);
-    result += text;
-  }
-  return result;
-}
-
-bool Scores::better_than(const Scores& other) const {
-  if (figures.empty() || std::isnan(figures.front().value)) return false;
-  if (other.figures.empty() || std::isnan(other.figures.front().value)) return true;
-  const double mine = figures.front().value, theirs = other.figures.front().value;
-  return higher_is_better ? mine > theirs : mine < theirs;
-}
-
 int64_t Answer::label() const { return std::max_element(outputs.begin(), outputs.end()) - outputs.begin(); }
 
 Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const data::Encoder& encoder,
@@ -151,7 +131,7 @@ Scores Evaluation::scores() const {
   if (objective == Objective::classification) {
     Mean right;
     for (size_t i = 0; i < answers.size(); ++i) right.add(answers[i].label() == truth[i] ? 1.0 : 0.0);
-    scores.figures = {{"accuracy", right.value(), right.interval(), true},
+    scores.metrics = {{"accuracy", right.value(), right.interval(), true},
                       {"loss", loss.value(), loss.interval(), false}};
     return scores;
   }
@@ -166,7 +146,7 @@ Scores Evaluation::scores() const {
   for (const Mean& one : target) variance += one.variance() / static_cast<double>(outputs);
   const double rmse = std::sqrt(loss.value());
   scores.higher_is_better = false;
-  scores.figures = {{"rmse", rmse, rmse > 0 ? loss.interval() / (2.0 * rmse) : 0.0, false},
+  scores.metrics = {{"rmse", rmse, rmse > 0 ? loss.interval() / (2.0 * rmse) : 0.0, false},
                     {"mean error", absolute.value(), absolute.interval(), false},
                     {"explained", variance > 0 ? 1.0 - loss.value() / variance : 0.0, 0.0, true}};
   return scores;

@@ -15,7 +15,7 @@ using torch::Tensor;
 
 constexpr const char* kCarried = "carried.";
 
-Figure figure(const char* name, const infer::Estimate& estimate) {
+Metric metric(const char* name, const infer::Estimate& estimate) {
   return {name, estimate.value, estimate.uncertainty.value_or(0.0), false};
 }
 
@@ -32,16 +32,16 @@ Scores text_scores(const infer::ScoreResult& result, TextUnits units) {
   scores.higher_is_better = false;
   switch (units) {
     case TextUnits::bytes:
-      scores.figures = {figure("bits per byte", result.bits_per_byte)};
+      scores.metrics = {metric("bits per byte", result.bits_per_byte)};
       break;
     case TextUnits::characters:
-      scores.figures = {figure("bits per character", result.bits_per_character)};
+      scores.metrics = {metric("bits per character", result.bits_per_character)};
       break;
     default:
-      scores.figures = {figure("perplexity", result.perplexity),
-                        figure("bits per byte", result.bits_per_byte)};
+      scores.metrics = {metric("perplexity", result.perplexity),
+                        metric("bits per byte", result.bits_per_byte)};
   }
-  scores.figures.push_back(figure("loss", result.nats_per_token));
+  scores.metrics.push_back(metric("loss", result.nats_per_token));
   return scores;
 }
 

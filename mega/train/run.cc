@@ -80,9 +80,9 @@ void fit_updates(TrainOptions& options, double seconds, double seconds_per_updat
 
 nlohmann::ordered_json to_json(const Scores& scores) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const Figure& figure : scores.figures) {
-    json[figure.name] = figure.value;
-    if (figure.uncertainty > 0) json[figure.name + " ±"] = figure.uncertainty;
+  for (const Metric& metric : scores.metrics) {
+    json[metric.name] = metric.value;
+    if (metric.uncertainty > 0) json[metric.name + " ±"] = metric.uncertainty;
   }
   return json;
 }
@@ -134,19 +134,18 @@ Scores test(const fs::path& folder, Task& task, Trainer& trainer) {
   load_weights(task.model(), ModelFile::open(folder / "model.safetensors").tensors);
   Report report;
   const Scores scores = task.test(report);
-  if (scores.figures.empty()) return scores;
-  for (const Figure& figure : scores.figures)
-    report.summary.emplace_back("test " + figure.name, figure_text(figure).substr(figure.name.size() + 1));
+  if (scores.metrics.empty()) return scores;
+  for (const Metric& metric : scores.metrics)
+    report.summary.emplace_back("test " + metric.name, metric_text(metric).substr(metric.name.size() + 1));
   trainer.write_report(&report);
   return scores;
 }
 
 void write_result(const fs::path& folder, const RunResult& result) {
-  const Progression& progression = result.outcome.progression;
-  const nlohmann::ordered_json json = {
-      {"parameters", result.parameters},    {"updates", progression.update},
-      {"seconds", progression.seconds},     {"best update", progression.best_update},
-      {"valid", to_json(progression.best)}, {"test", to_json(result.test)}};
+  const TrainingState& state = result.outcome.state;
+  const nlohmann::ordered_json json = {{"parameters", result.parameters}, {"updates", state.update},
+                                       {"seconds", state.seconds},        {"best update", state.best_update},
+                                       {"valid", to_json(state.best)},    {"test", to_json(result.test)}};
   write_file(folder / "result.json", json.dump(2) + "\n");
 }
 

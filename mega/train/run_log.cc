@@ -93,9 +93,9 @@ void RunLog::training(const TrainingPoint& point) {
 
 void RunLog::evaluation(int64_t update, const Scores& scores) {
   Json json = {{kUpdate, update}};
-  for (const Figure& figure : scores.figures) {
-    json["valid " + figure.name] = figure.value;
-    scalar(update, "valid/" + figure.name, figure.value);
+  for (const Metric& metric : scores.metrics) {
+    json["valid " + metric.name] = metric.value;
+    scalar(update, "valid/" + metric.name, metric.value);
   }
   write(to_line(json));
 }

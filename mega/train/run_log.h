@@ -1,4 +1,4 @@
-// Metrics of a run: metrics.jsonl, a TensorBoard event file, and curves for the report.
+// Scores of a run: metrics.jsonl, a TensorBoard event file, and curves for the report.
 #pragma once
 
 #include <cstdio>

@@ -9,6 +9,7 @@
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
 #include "mega/report/run_report.h"
+#include "mega/train/metrics.h"
 
 namespace mega::train {
 
@@ -16,23 +17,6 @@ struct BatchLoss {
   torch::Tensor sum;      // differentiable; summed over the batch's examples or tokens
   double correct = 0.0;   // number of correct ones; unused for regression
   int64_t positions = 0;  // without padding
-};
-
-// One metric of an evaluation: accuracy, loss, ...
-struct Figure {
-  std::string name;
-  double value = 0.0;
-  double uncertainty = 0.0;  // half of the 95 % confidence interval; 0: unknown
-  bool share = false;        // shown in per cent
-};
-std::string figure_text(const Figure& figure);  // "accuracy 81.2 % ± 0.5"
-
-// The first metric is used for model selection.
-struct Scores {
-  std::vector<Figure> figures;
-  bool higher_is_better = true;
-
-  bool better_than(const Scores& other) const;
 };
 
 class Task {

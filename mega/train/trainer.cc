@@ -39,7 +39,7 @@ std::string format(const char* pattern, auto... values) {
 
 std::string scores_text(const Scores& scores) {
   std::vector<std::string> parts;
-  for (const Figure& figure : scores.figures) parts.push_back(figure_text(figure));
+  for (const Metric& metric : scores.metrics) parts.push_back(metric_text(metric));
   return join(parts, ", ");
 }
 
@@ -51,12 +51,12 @@ Trainer::Trainer(Task& task, const TrainOptions& options, RunSettings settings)
       settings_(std::move(settings)),
       optimizer_(named_parameters(task.model()), options),
       average_(task.model(), options.average) {
-  progression_.threads = ops::threads();
+  state_.threads = ops::threads();
 }
 
 double Trainer::epoch() const {
-  return static_cast<double>(progression_.cursor.epoch) +
-         static_cast<double>(progression_.cursor.batch) / static_cast<double>(task_.batches_per_epoch());
+  return static_cast<double>(state_.cursor.epoch) +
+         static_cast<double>(state_.cursor.batch) / static_cast<double>(task_.batches_per_epoch());
 }
 
 void Trainer::say(const std::string& line) {
@@ -74,55 +74,55 @@ void Trainer::restore() {
     say("no checkpoint to resume from: starting from the beginning");
     return;
   }
-  const int threads = progression_.threads;
-  progression_ = checkpoint->progression;
+  const int threads = state_.threads;
+  state_ = checkpoint->state;
   load_weights(task_.model(), checkpoint->model);
   optimizer_.load_state(checkpoint->training);
   average_.load_state(checkpoint->training);
   task_.load_state(checkpoint->training);
-  task_.seek(progression_.cursor);
-  saved_update_ = progression_.update;
-  if (progression_.threads != threads)
-    say("the run had " + std::to_string(progression_.threads) + " threads and now has " +
-        std::to_string(threads) + ": results will differ in the last bits");
-  progression_.threads = threads;
-  say("resumed after update " + with_thousands(progression_.update));
+  task_.seek(state_.cursor);
+  saved_update_ = state_.update;
+  if (state_.threads != threads)
+    say("the run had " + std::to_string(state_.threads) + " threads and now has " + std::to_string(threads) +
+        ": results will differ in the last bits");
+  state_.threads = threads;
+  say("resumed after update " + with_thousands(state_.update));
 }
 
 Outcome Trainer::run() {
   const SignalGuard signals;
   restore();
-  log_ = std::make_unique<RunLog>(settings_.folder, progression_.update);
-  last_evaluation_seconds_ = last_checkpoint_seconds_ = progression_.seconds;
+  log_ = std::make_unique<RunLog>(settings_.folder, state_.update);
+  last_evaluation_seconds_ = last_checkpoint_seconds_ = state_.seconds;
   bar_ = std::make_unique<Progress>("training", options_.updates, "updates");
   task_.model().train();
 
   Outcome outcome;
-  if (progression_.evaluation_due) evaluate();  // a signal stopped the run before this evaluation
+  if (state_.evaluation_due) evaluate();  // a signal stopped the run before this evaluation
   outcome.stopped_early = out_of_patience();
-  while (progression_.update < options_.updates && outcome.signal == 0 && !outcome.stopped_early) {
+  while (state_.update < options_.updates && outcome.signal == 0 && !outcome.stopped_early) {
     const double epoch_before = epoch();
     update();
     outcome.signal = SignalGuard::received();
-    progression_.evaluation_due = is_due(options_.evaluate, epoch_before, last_evaluation_seconds_) ||
-                                  progression_.update == options_.updates;
-    if (progression_.evaluation_due && outcome.signal == 0) evaluate();
+    state_.evaluation_due = is_due(options_.evaluate, epoch_before, last_evaluation_seconds_) ||
+                            state_.update == options_.updates;
+    if (state_.evaluation_due && outcome.signal == 0) evaluate();
     outcome.stopped_early = out_of_patience();
     if (is_due(options_.checkpoint, epoch_before, last_checkpoint_seconds_)) checkpoint();
   }
   log_window();
-  if (outcome.signal == 0 && progression_.evaluated_update != progression_.update) evaluate();
-  if (saved_update_ != progression_.update) checkpoint();
+  if (outcome.signal == 0 && state_.evaluated_update != state_.update) evaluate();
+  if (saved_update_ != state_.update) checkpoint();
   bar_.reset();
-  require(saved_update_ == progression_.update, "the last checkpoint could not be saved");
+  require(saved_update_ == state_.update, "the last checkpoint could not be saved");
   require(model_saved_, "the best model could not be saved");
   write_report();
-  outcome.progression = progression_;
+  outcome.state = state_;
   return outcome;
 }
 
 bool Trainer::out_of_patience() const {
-  return options_.patience > 0 && progression_.evaluations_since_best >= options_.patience;
+  return options_.patience > 0 && state_.evaluations_since_best >= options_.patience;
 }
 
 bool Trainer::attempt(const std::string& what, const std::function<void()>& write) {
@@ -141,16 +141,15 @@ bool Trainer::is_due(const std::string& text, double epoch_before, double& last_
     case Period::Unit::never:
       return false;
     case Period::Unit::updates:
-      return std::fmod(static_cast<double>(progression_.update), std::max(1.0, std::round(period.count))) ==
-             0.0;
+      return std::fmod(static_cast<double>(state_.update), std::max(1.0, std::round(period.count))) == 0.0;
     case Period::Unit::epochs: {
       constexpr double kRounding = 1e-9;  // 0.3 / 0.1 is just below 3
       return std::floor(epoch() / period.count + kRounding) >
              std::floor(epoch_before / period.count + kRounding);
     }
     case Period::Unit::seconds:
-      if (progression_.seconds - last_seconds < period.count) return false;
-      last_seconds = progression_.seconds;
+      if (state_.seconds - last_seconds < period.count) return false;
+      last_seconds = state_.seconds;
       return true;
   }
   return false;
@@ -158,13 +157,13 @@ bool Trainer::is_due(const std::string& text, double epoch_before, double& last_
 
 // Each update has its own random seed, so that a resumed run uses the same numbers.
 void Trainer::seed_update() const {
-  torch::manual_seed(stream_seed(static_cast<uint64_t>(options_.seed), "update",
-                                 static_cast<uint64_t>(progression_.update)));
+  torch::manual_seed(
+      stream_seed(static_cast<uint64_t>(options_.seed), "update", static_cast<uint64_t>(state_.update)));
 }
 
 void Trainer::update() {
   const auto start = Clock::now();
-  const int64_t number = progression_.update;
+  const int64_t number = state_.update;
   seed_update();
   const int64_t count = task_.draw(options_.accumulation);
   optimizer_.zero_gradients();
@@ -190,9 +189,9 @@ void Trainer::update() {
   average_.add(number + 1);
 
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  ++progression_.update;
-  progression_.cursor = task_.cursor();
-  progression_.seconds += seconds;
+  ++state_.update;
+  state_.cursor = task_.cursor();
+  state_.seconds += seconds;
   window_.loss += loss;
   window_.correct += correct;
   window_.gradient_norm += norm;
@@ -203,26 +202,26 @@ void Trainer::update() {
   if (const auto z = loss_watch_.add(loss / static_cast<double>(count))) {
     const std::string text = format("loss spike: %.4g, %.1f standard deviations above the mean",
                                     loss / static_cast<double>(count), *z);
-    say("update " + with_thousands(progression_.update) + ": " + text);
-    log_->note(progression_.update, text);
+    say("update " + with_thousands(state_.update) + ": " + text);
+    log_->note(state_.update, text);
   }
   if (shown_.updates == 0) shown_ = window_;
-  if (progression_.update % kLogEvery == 0) log_window();
-  bar_->update(progression_.update, progress_text());
+  if (state_.update % kLogEvery == 0) log_window();
+  bar_->update(state_.update, progress_text());
 }
 
 void Trainer::log_window() {
   if (window_.updates == 0) return;
   const double count = static_cast<double>(window_.count), updates = static_cast<double>(window_.updates);
   TrainingPoint point;
-  point.update = progression_.update;
+  point.update = state_.update;
   point.epoch = epoch();
   point.loss = window_.loss / count;
   if (task_.chance() >= 0) point.accuracy = window_.correct / count;
-  point.learning_rate = learning_rate(options_, progression_.update - 1);
+  point.learning_rate = learning_rate(options_, state_.update - 1);
   point.gradient_norm = window_.gradient_norm / updates;
   point.positions_per_second = static_cast<double>(window_.positions) / window_.seconds;
-  point.seconds = progression_.seconds;
+  point.seconds = state_.seconds;
   log_->training(point);
   shown_ = window_;
   window_ = {};
@@ -233,8 +232,8 @@ std::string Trainer::progress_text() const {
   const double speed = static_cast<double>(shown_.positions) / shown_.seconds;
   std::string text = format("loss %.3f", shown_.loss / count);
   if (task_.chance() >= 0) text += format("  accuracy %.1f %%", 100.0 * shown_.correct / count);
-  if (last_scores_ && !last_scores_->figures.empty())
-    text += "  valid " + figure_text(last_scores_->figures.front());
+  if (last_scores_ && !last_scores_->metrics.empty())
+    text += "  valid " + metric_text(last_scores_->metrics.front());
   text += "  " + with_thousands(static_cast<int64_t>(speed)) + " tokens/s";
   if (settings_.flops_per_position > 0 && settings_.sgemm_gflops > 0)
     text +=
@@ -247,10 +246,10 @@ void Trainer::evaluate() {
   require_finite_weights();
   average_.swap();
   const Scores scores = task_.evaluate();
-  progression_.evaluated_update = progression_.update;
-  progression_.evaluation_due = false;
-  const bool nothing_to_evaluate_on = scores.figures.empty();
-  const bool better = scores.better_than(progression_.best);
+  state_.evaluated_update = state_.update;
+  state_.evaluation_due = false;
+  const bool nothing_to_evaluate_on = scores.metrics.empty();
+  const bool better = scores.better_than(state_.best);
   if (better || nothing_to_evaluate_on)
     model_saved_ = attempt("the model", [this] {
       task_.save(settings_.folder / "model.safetensors", weights_of(task_.model()));
@@ -258,20 +257,20 @@ void Trainer::evaluate() {
   average_.swap();
   if (!nothing_to_evaluate_on) {
     last_scores_ = scores;
-    log_->evaluation(progression_.update, scores);
-    say(format("update %s, epoch %.2f: valid ", with_thousands(progression_.update).c_str(), epoch()) +
+    log_->evaluation(state_.update, scores);
+    say(format("update %s, epoch %.2f: valid ", with_thousands(state_.update).c_str(), epoch()) +
         scores_text(scores) + (better ? "  *" : ""));
-    progression_.evaluations_since_best = better ? 0 : progression_.evaluations_since_best + 1;
+    state_.evaluations_since_best = better ? 0 : state_.evaluations_since_best + 1;
     if (better && model_saved_) {
-      progression_.best = scores;
-      progression_.best_update = progression_.update;
+      state_.best = scores;
+      state_.best_update = state_.update;
     }
-    const Figure& first = scores.figures.front();
+    const Metric& first = scores.metrics.front();
     if (task_.chance() >= 0 && first.value <= task_.chance() + first.uncertainty) {
       const std::string text = format("still at chance: always predicting the largest class gives %.1f %%",
                                       100.0 * task_.chance());
       say("  " + text);
-      log_->note(progression_.update, text);
+      log_->note(state_.update, text);
     }
   }
   write_report();
@@ -284,23 +283,23 @@ void Trainer::checkpoint() {
   for (auto& entry : task_.state()) training.push_back(std::move(entry));
   const bool saved = attempt("a checkpoint", [&] {
     save_checkpoint(
-        settings_.folder, progression_,
+        settings_.folder, state_,
         [this](const std::filesystem::path& path) { task_.save(path, weights_of(task_.model())); }, training,
         options_.keep);
   });
-  if (saved) saved_update_ = progression_.update;
+  if (saved) saved_update_ = state_.update;
 }
 
 void Trainer::write_report(const Report* test) {
   Report report = settings_.report;
-  report.seconds = progression_.seconds;
+  report.seconds = state_.seconds;
   report.summary.push_back(
-      {"updates", with_thousands(progression_.update) + " of " + with_thousands(options_.updates)});
+      {"updates", with_thousands(state_.update) + " of " + with_thousands(options_.updates)});
   report.summary.push_back({"epochs", format("%.2f", epoch())});
-  report.summary.push_back({"training time", human_seconds(progression_.seconds)});
-  for (const Figure& figure : progression_.best.figures)
+  report.summary.push_back({"training time", human_seconds(state_.seconds)});
+  for (const Metric& metric : state_.best.metrics)
     report.summary.push_back(
-        {"best valid " + figure.name, figure_text(figure).substr(figure.name.size() + 1)});
+        {"best valid " + metric.name, metric_text(metric).substr(metric.name.size() + 1)});
   report.notes = log_->notes();
   report.decay = models::decay_spectrum(task_.model());
   const auto add = [&](const char* title, std::vector<std::pair<std::string, std::string>> curves,
@@ -328,7 +327,7 @@ void Trainer::write_report(const Report* test) {
 // A finite update can overflow the weights: check them before they are evaluated and saved.
 void Trainer::require_finite_weights() const {
   for (const auto& [name, weight] : weights_of(task_.model()))
-    if (!is_finite(weight)) fail_with_advice(progression_.update, name + " is no longer finite");
+    if (!is_finite(weight)) fail_with_advice(state_.update, name + " is no longer finite");
 }
 
 // Repeats the update with the same random numbers and finds the first module whose output is not finite.
@@ -357,9 +356,9 @@ void Trainer::fail_not_finite() {
     }
   }
   if (!place.empty()) what += ", first in " + place + "; batch of " + task_.examples(batch);
-  log_->note(progression_.update, what);
+  log_->note(state_.update, what);
   bar_.reset();
-  fail_with_advice(progression_.update + 1, what);
+  fail_with_advice(state_.update + 1, what);
 }
 
 void Trainer::fail_with_advice(int64_t update, const std::string& what) const {

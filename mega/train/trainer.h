@@ -29,7 +29,7 @@ struct RunSettings {
 };
 
 struct Outcome {
-  Progression progression;
+  TrainingState state;
   int signal = 0;              // the signal that stopped the run; 0: it finished
   bool stopped_early = false;  // no improvement for `patience` evaluations
 };
@@ -73,7 +73,7 @@ class Trainer {
   RunSettings settings_;
   AdamW optimizer_;
   WeightAverage average_;
-  Progression progression_;
+  TrainingState state_;
   LossWatch loss_watch_;
   std::unique_ptr<RunLog> log_;
   std::unique_ptr<Progress> bar_;

@@ -22,7 +22,7 @@ const bool kCounts = testing::CountingAllocator::install();
 double measured(const ModelOptions& options, int64_t length, int64_t batch) {
   const auto model = make_sequence_model(options);
   const int64_t vocabulary = sequence_options(options)->vocabulary;
-  std::vector<Sequences> documents_of_batch(static_cast<size_t>(documents(options)));
+  std::vector<Sequences> documents_of_batch(static_cast<size_t>(options.kind().document_count()));
   const auto step = [&](int64_t l) {
     for (Sequences& document : documents_of_batch)
       document.values = torch::randint(4, vocabulary, {batch, l}, torch::kInt64);

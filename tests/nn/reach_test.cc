@@ -1,4 +1,4 @@
-// The receptive field of a Mega-chunk block (the paper's figure of two chunks of length 3): attention stays
+// The receptive field of a Mega-chunk block (the paper's metric of two chunks of length 3): attention stays
 // inside its chunk, and the EMA before it carries context across the boundary.
 #include <gtest/gtest.h>
 

@@ -18,7 +18,7 @@ namespace {
 using testing::contains;
 using testing::ScratchFolder;
 
-ProgressFigures figures() {
+ProgressState state() {
   return {.title = "train",
           .unit = "examples",
           .detail = "",
@@ -80,26 +80,26 @@ std::string in_a_file(Run run) {
 }
 
 TEST(ProgressLine, ShowsCountRateAndTime) {
-  EXPECT_EQ(progress_line(figures(), 0), "train  21 %  1,234/5,678 examples  100 examples/s  44.4 s left");
-  EXPECT_EQ(progress_line(figures(), 80),
+  EXPECT_EQ(progress_line(state(), 0), "train  21 %  1,234/5,678 examples  100 examples/s  44.4 s left");
+  EXPECT_EQ(progress_line(state(), 80),
             "train  [==>          ]   21 %  1,234/5,678 examples  100 examples/s  44.4 s left");
-  ProgressFigures with_detail = figures();
+  ProgressState with_detail = state();
   with_detail.detail = "loss 1.5";
   EXPECT_EQ(progress_line(with_detail, 0), "train  21 %  1,234/5,678 examples  loss 1.5  44.4 s left");
-  ProgressFigures last = figures();
+  ProgressState last = state();
   last.last = true;
   EXPECT_EQ(progress_line(last, 0), "train  21 %  1,234/5,678 examples  100 examples/s  12.3 s");
-  ProgressFigures unknown = figures();
+  ProgressState unknown = state();
   unknown.total = 0;
   unknown.rate = 0.5;
   EXPECT_EQ(progress_line(unknown, 120), "train  1,234 examples  0.5 examples/s  12.3 s");
-  ProgressFigures start = figures();
+  ProgressState start = state();
   start.rate = 0;
   EXPECT_EQ(progress_line(start, 0), "train  21 %  1,234/5,678 examples");
 }
 
 TEST(ProgressLine, Shows100PercentOnlyAtTheEnd) {
-  ProgressFigures nearly = figures();
+  ProgressState nearly = state();
   nearly.done = 9999;
   nearly.total = 10000;
   EXPECT_PRED2(contains, progress_line(nearly, 200), "[=============================>]   99 %");
@@ -111,7 +111,7 @@ TEST(ProgressLine, Shows100PercentOnlyAtTheEnd) {
 }
 
 TEST(ProgressLine, FitsEveryWidth) {
-  ProgressFigures wide = figures();
+  ProgressState wide = state();
   wide.title = "Größe 訓練 des Modells";
   for (int64_t width = 1; width < 200; ++width) {
     const std::string line = progress_line(wide, width);
@@ -123,7 +123,7 @@ TEST(ProgressLine, FitsEveryWidth) {
 }
 
 TEST(ProgressLine, HandlesUnusualNumbers) {
-  ProgressFigures strange = figures();
+  ProgressState strange = state();
   strange.detail = "two\nlines\x1b[31m";
   strange.done = std::numeric_limits<int64_t>::min();
   strange.rate = std::numeric_limits<double>::quiet_NaN();

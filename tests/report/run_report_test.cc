@@ -99,20 +99,20 @@ TEST(Report, EscapesText) {
   EXPECT_PRED2(lacks, page, "nan");
 }
 
-TEST(Report, ClassFigures) {
-  const std::vector<ClassFigures> figures = class_figures({{8, 2, 0}, {1, 9, 0}, {3, 0, 0}});
-  ASSERT_EQ(figures.size(), 3u);
-  EXPECT_EQ(figures[0].count, 10);
-  EXPECT_DOUBLE_EQ(figures[0].precision, 8.0 / 12);
-  EXPECT_DOUBLE_EQ(figures[0].recall, 0.8);
-  EXPECT_DOUBLE_EQ(figures[0].f1, 2 * (8.0 / 12) * 0.8 / (8.0 / 12 + 0.8));
-  EXPECT_EQ(figures[2].count, 3);
-  EXPECT_EQ(figures[2].precision, 0) << "never predicted";
-  EXPECT_EQ(figures[2].recall, 0);
-  EXPECT_EQ(figures[2].f1, 0);
-  EXPECT_TRUE(class_figures({}).empty());
+TEST(Report, ClassMetrics) {
+  const std::vector<ClassMetrics> metrics = class_metrics({{8, 2, 0}, {1, 9, 0}, {3, 0, 0}});
+  ASSERT_EQ(metrics.size(), 3u);
+  EXPECT_EQ(metrics[0].count, 10);
+  EXPECT_DOUBLE_EQ(metrics[0].precision, 8.0 / 12);
+  EXPECT_DOUBLE_EQ(metrics[0].recall, 0.8);
+  EXPECT_DOUBLE_EQ(metrics[0].f1, 2 * (8.0 / 12) * 0.8 / (8.0 / 12 + 0.8));
+  EXPECT_EQ(metrics[2].count, 3);
+  EXPECT_EQ(metrics[2].precision, 0) << "never predicted";
+  EXPECT_EQ(metrics[2].recall, 0);
+  EXPECT_EQ(metrics[2].f1, 0);
+  EXPECT_TRUE(class_metrics({}).empty());
 
-  const std::vector<ClassFigures> ragged = class_figures({{4, 1, 1}, {}, {-7}});
+  const std::vector<ClassMetrics> ragged = class_metrics({{4, 1, 1}, {}, {-7}});
   ASSERT_EQ(ragged.size(), 3u);
   EXPECT_EQ(ragged[0].count, 6);
   EXPECT_DOUBLE_EQ(ragged[0].precision, 1) << "negative counts are ignored";

@@ -35,7 +35,7 @@ class Damaged : public ::testing::Test {
     said_.clear();
     const auto checkpoint =
         newest_checkpoint(run(), [this](const std::string& line) { said_ += line + "\n"; });
-    return checkpoint ? checkpoint->progression.update : -1;
+    return checkpoint ? checkpoint->state.update : -1;
   }
 
   ScratchFolder folder_;
@@ -74,9 +74,9 @@ TEST_F(Damaged, AFlippedByteIsFoundOrDoesNotMatter) {
       write_file(newest() / name, flipped);
       const auto checkpoint = newest_checkpoint(run(), [&](const std::string&) { ++noticed; });
       ASSERT_TRUE(checkpoint.has_value());
-      if (checkpoint->progression.update == 6) continue;
-      EXPECT_EQ(checkpoint->progression.update, 9);
-      EXPECT_EQ(checkpoint->progression.best_update, whole.progression.best_update);
+      if (checkpoint->state.update == 6) continue;
+      EXPECT_EQ(checkpoint->state.update, 9);
+      EXPECT_EQ(checkpoint->state.best_update, whole.state.best_update);
       EXPECT_TRUE(contents(checkpoint->model) == model) << name << " " << at;
       EXPECT_TRUE(contents(checkpoint->training) == training) << name << " " << at;
     }
@@ -136,7 +136,7 @@ TEST(Checkpoint, OfVersion01IsReadAndVerified) {
                       with);
     std::string said;
     const auto read = newest_checkpoint(folder / "", [&](const std::string& line) { said += line; });
-    return read ? std::to_string(read->progression.update) : said;
+    return read ? std::to_string(read->state.update) : said;
   };
   EXPECT_EQ(found(weight, metadata), "5");
   EXPECT_PRED2(contains, found({1.0f, -2.5f, 3.5f}, metadata), "the checksum does not match");
@@ -154,7 +154,7 @@ TEST_F(Damaged, NothingWholeMeansABeginning) {
   Recipe recipe = letters_recipe();
   recipe.train.updates = 4;
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(train_letters(recipe, run(), true).progression.update, 4);
+  EXPECT_EQ(train_letters(recipe, run(), true).state.update, 4);
   EXPECT_PRED2(contains, ::testing::internal::GetCapturedStderr(), "starting from the beginning");
 }
 
@@ -187,7 +187,7 @@ void limit_files(rlim_t bytes) {
   std::signal(SIGXFSZ, SIG_IGN);
   const auto update_on_disk = [&] {
     const auto checkpoint = newest_checkpoint(run, [](const std::string&) { std::_Exit(2); });
-    return checkpoint ? checkpoint->progression.update : -1;
+    return checkpoint ? checkpoint->state.update : -1;
   };
   bool previous_is_whole = false;
   int status = 0;
@@ -206,7 +206,7 @@ void limit_files(rlim_t bytes) {
     status = 1;
   }
   if (!previous_is_whole) status = 3;
-  if (status == 0 && last_checkpoint(run).progression.best_update != 12) status = 4;
+  if (status == 0 && last_checkpoint(run).state.best_update != 12) status = 4;
   std::_Exit(status);
 }
 

@@ -22,16 +22,16 @@ Evaluation three_of_four() {
 TEST(Evaluation, FiguresOfAClassificationByHand) {
   const Scores scores = three_of_four().scores();
   EXPECT_TRUE(scores.higher_is_better);
-  ASSERT_EQ(scores.figures.size(), 2u);
-  EXPECT_EQ(scores.figures[0].name, "accuracy");
-  EXPECT_DOUBLE_EQ(scores.figures[0].value, 0.75);
-  EXPECT_NEAR(scores.figures[0].uncertainty, 1.96 * std::sqrt(0.75 * 0.25 / 4), 1e-12);
-  EXPECT_EQ(scores.figures[1].name, "loss");
-  EXPECT_DOUBLE_EQ(scores.figures[1].value, 0.4);
+  ASSERT_EQ(scores.metrics.size(), 2u);
+  EXPECT_EQ(scores.metrics[0].name, "accuracy");
+  EXPECT_DOUBLE_EQ(scores.metrics[0].value, 0.75);
+  EXPECT_NEAR(scores.metrics[0].uncertainty, 1.96 * std::sqrt(0.75 * 0.25 / 4), 1e-12);
+  EXPECT_EQ(scores.metrics[1].name, "loss");
+  EXPECT_DOUBLE_EQ(scores.metrics[1].value, 0.4);
   const double variance = (0.09 + 0.04 + 0.25 + 0.0) / 4;
-  EXPECT_NEAR(scores.figures[1].uncertainty, 1.96 * std::sqrt(variance / 4), 1e-12);
+  EXPECT_NEAR(scores.metrics[1].uncertainty, 1.96 * std::sqrt(variance / 4), 1e-12);
   EXPECT_EQ(three_of_four().confusion(2), (std::vector<std::vector<int64_t>>{{1, 0}, {1, 2}}));
-  EXPECT_TRUE(Evaluation().scores().figures.empty());
+  EXPECT_TRUE(Evaluation().scores().metrics.empty());
 }
 
 TEST(Evaluation, FiguresOfARegressionByHand) {
@@ -41,11 +41,11 @@ TEST(Evaluation, FiguresOfARegressionByHand) {
   evaluation.answers = {{{1}, 1.0, 1}, {{2}, 0.0, 1}, {{2}, 4.0, 1}};
   const Scores scores = evaluation.scores();
   EXPECT_FALSE(scores.higher_is_better);
-  ASSERT_EQ(scores.figures.size(), 3u);
-  EXPECT_EQ(scores.figures[0].name, "rmse");
-  EXPECT_NEAR(scores.figures[0].value, std::sqrt(5.0 / 3), 1e-12);
-  EXPECT_NEAR(scores.figures[1].value, 1.0, 1e-12) << "mean error";
-  EXPECT_NEAR(scores.figures[2].value, 1.0 - (5.0 / 3) / (8.0 / 3), 1e-12) << "explained";
+  ASSERT_EQ(scores.metrics.size(), 3u);
+  EXPECT_EQ(scores.metrics[0].name, "rmse");
+  EXPECT_NEAR(scores.metrics[0].value, std::sqrt(5.0 / 3), 1e-12);
+  EXPECT_NEAR(scores.metrics[1].value, 1.0, 1e-12) << "mean error";
+  EXPECT_NEAR(scores.metrics[2].value, 1.0 - (5.0 / 3) / (8.0 / 3), 1e-12) << "explained";
 }
 
 // Outputs far apart do not explain each other's distance.
@@ -54,12 +54,12 @@ TEST(Evaluation, EachOutputIsExplainedAboutItsOwnMean) {
   evaluation.objective = Objective::regression;
   evaluation.targets = {0, 100, 2, 102};
   evaluation.answers = {{{1, 101}, 1.0, 1}, {{1, 101}, 1.0, 1}};  // their means, always
-  EXPECT_NEAR(evaluation.scores().figures[2].value, 0.0, 1e-12);
+  EXPECT_NEAR(evaluation.scores().metrics[2].value, 0.0, 1e-12);
 }
 
 TEST(Evaluation, FiguresAsText) {
-  EXPECT_EQ(figure_text({"accuracy", 0.8123, 0.0051, true}), "accuracy 81.2 % ± 0.5");
-  EXPECT_EQ(figure_text({"loss", 0.5, 0.0, false}), "loss 0.5000");
+  EXPECT_EQ(metric_text({"accuracy", 0.8123, 0.0051, true}), "accuracy 81.2 % ± 0.5");
+  EXPECT_EQ(metric_text({"loss", 0.5, 0.0, false}), "loss 0.5000");
 }
 
 TEST(Scores, BetterIsJudgedByTheFirstFigure) {

@@ -113,7 +113,7 @@ class HookedTask : public train::SequenceTask {
   }
   train::Scores evaluate() override {
     train::Scores scores = SequenceTask::evaluate();
-    if (evaluations_ < script.size()) scores.figures.front().value = script[evaluations_];
+    if (evaluations_ < script.size()) scores.metrics.front().value = script[evaluations_];
     ++evaluations_;
     return scores;
   }
@@ -161,9 +161,9 @@ inline std::vector<std::pair<std::string, std::string>> contents(const Safetenso
 // Weights, optimiser and average after the run, and the model it chose.
 inline void expect_same_run(const std::filesystem::path& one, const std::filesystem::path& other) {
   const train::Checkpoint a = last_checkpoint(one), b = last_checkpoint(other);
-  EXPECT_EQ(a.progression.update, b.progression.update);
-  EXPECT_EQ(a.progression.best_update, b.progression.best_update);
-  EXPECT_EQ(a.progression.evaluations_since_best, b.progression.evaluations_since_best);
+  EXPECT_EQ(a.state.update, b.state.update);
+  EXPECT_EQ(a.state.best_update, b.state.best_update);
+  EXPECT_EQ(a.state.evaluations_since_best, b.state.evaluations_since_best);
   EXPECT_TRUE(contents(a.model) == contents(b.model)) << "weights differ";
   EXPECT_TRUE(contents(a.training) == contents(b.training)) << "optimiser or average differ";
   EXPECT_TRUE(read_file(one / "model.safetensors") == read_file(other / "model.safetensors"))
@@ -178,11 +178,11 @@ inline std::vector<nlohmann::json> metrics(const std::filesystem::path& folder) 
   return lines;
 }
 
-// Updates with this figure in metrics.jsonl.
-inline std::vector<int64_t> updates_with(const std::filesystem::path& folder, const std::string& figure) {
+// Updates with this metric in metrics.jsonl.
+inline std::vector<int64_t> updates_with(const std::filesystem::path& folder, const std::string& metric) {
   std::vector<int64_t> updates;
   for (const nlohmann::json& line : metrics(folder))
-    if (line.contains(figure)) updates.push_back(line.at("update"));
+    if (line.contains(metric)) updates.push_back(line.at("update"));
   return updates;
 }
 

@@ -31,10 +31,10 @@ TEST(LanguageTask, LearnsALanguage) {
     Recipe one = recipe;
     if (std::string(kind) == "transformer") change(one, "model.kind=transformer");
     const Outcome outcome = train_alphabet(one, folder / kind);
-    ASSERT_FALSE(outcome.progression.best.figures.empty());
-    EXPECT_EQ(outcome.progression.best.figures.front().name, "bits per byte");
+    ASSERT_FALSE(outcome.state.best.metrics.empty());
+    EXPECT_EQ(outcome.state.best.metrics.front().name, "bits per byte");
     // Only where a line ends and how the next begins is not known: about two bits, where 27 letters have 4.8.
-    EXPECT_LT(outcome.progression.best.figures.front().value, 2.5) << kind;
+    EXPECT_LT(outcome.state.best.metrics.front().value, 2.5) << kind;
   }
 }
 
@@ -154,9 +154,9 @@ TEST(LanguageTask, ScoresAreWhatTheUnitsAsk) {
   result.bits_per_byte.value = 1.0;
   result.bits_per_character.value = 2.0;
   result.perplexity.value = 3.0;
-  EXPECT_EQ(text_scores(result, TextUnits::bytes).figures.front().value, 1.0);
-  EXPECT_EQ(text_scores(result, TextUnits::characters).figures.front().value, 2.0);
-  EXPECT_EQ(text_scores(result, TextUnits::words).figures.front().value, 3.0);
+  EXPECT_EQ(text_scores(result, TextUnits::bytes).metrics.front().value, 1.0);
+  EXPECT_EQ(text_scores(result, TextUnits::characters).metrics.front().value, 2.0);
+  EXPECT_EQ(text_scores(result, TextUnits::words).metrics.front().value, 3.0);
   EXPECT_FALSE(text_scores(result, TextUnits::words).higher_is_better);
 }
 

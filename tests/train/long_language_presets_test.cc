@@ -65,9 +65,9 @@ TEST_P(FullLanguagePreset, TrainsAndEvaluatesWithinMemory) {
   RunSettings settings;
   settings.folder = folder.path();
   const Outcome outcome = Trainer(task, recipe.train, settings).run();
-  EXPECT_EQ(outcome.progression.update, 2);
-  ASSERT_FALSE(outcome.progression.best.figures.empty());
-  const double loss = outcome.progression.best.figures.back().value;
+  EXPECT_EQ(outcome.state.update, 2);
+  ASSERT_FALSE(outcome.state.best.metrics.empty());
+  const double loss = outcome.state.best.metrics.back().value;
   EXPECT_GT(loss, 0.0);
   EXPECT_LT(loss, 2.0 * std::log(static_cast<double>(model.vocabulary)));
   struct rusage usage {};

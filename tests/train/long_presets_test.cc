@@ -102,9 +102,9 @@ TEST_P(FullPreset, TrainsAndEvaluatesWithinMemory) {
 
   const ScratchFolder folder;
   const Outcome outcome = train_task(task, recipe, folder.path());
-  EXPECT_EQ(outcome.progression.update, 2);
-  ASSERT_FALSE(outcome.progression.best.figures.empty());
-  EXPECT_TRUE(std::isfinite(outcome.progression.best.figures[1].value)) << "the loss";
+  EXPECT_EQ(outcome.state.update, 2);
+  ASSERT_FALSE(outcome.state.best.metrics.empty());
+  EXPECT_TRUE(std::isfinite(outcome.state.best.metrics[1].value)) << "the loss";
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
   EXPECT_LT(1024.0 * static_cast<double>(usage.ru_maxrss), kMostMemory);

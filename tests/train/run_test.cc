@@ -44,23 +44,23 @@ TEST_F(Run, FromAFileToAResult) {
   asked.recipe.train.updates = 60;
   const RunResult result = run(asked);
   EXPECT_GT(result.parameters, 0);
-  ASSERT_FALSE(result.test.figures.empty());
+  ASSERT_FALSE(result.test.metrics.empty());
   for (const char* name : {"recipe.json", "result.json", "report.html", "model.safetensors", "metrics.jsonl"})
     EXPECT_TRUE(fs::exists(asked.folder / name)) << name;
   const auto json = nlohmann::json::parse(read_file(asked.folder / "result.json"));
   EXPECT_EQ(json.at("updates"), 60);
-  EXPECT_EQ(json.at("test").at("accuracy"), result.test.figures.front().value);
+  EXPECT_EQ(json.at("test").at("accuracy"), result.test.metrics.front().value);
   EXPECT_TRUE(holds_a_run(asked.folder));
   const Recipe recipe = load_run_recipe(asked.folder);
   EXPECT_EQ(recipe.data.path, asked.recipe.data.path);
   EXPECT_EQ(recipe.train.updates, 60);
 
-  // The figures are those of the model that was kept.
+  // The metrics are those of the model that was kept.
   const SavedModel saved = load_model(asked.folder / "model.safetensors");
   const data::Dataset dataset = load_dataset(dataset_request(recipe, saved.signature.classes));
   const data::Encoder encoder(saved.signature, cls_token(*sequence_options(saved.options)));
   const Scores scores = evaluate(*saved.model, dataset.test, encoder, 1, {}).scores();
-  EXPECT_EQ(scores.figures.front().value, result.test.figures.front().value);
+  EXPECT_EQ(scores.metrics.front().value, result.test.metrics.front().value);
 }
 
 TEST_F(Run, GoesOnWithTheSameExamplesOnly) {
@@ -155,10 +155,10 @@ TEST_F(Run, TimeBecomesUpdates) {
   asked.recipe.train.evaluate = asked.recipe.train.checkpoint = "0";
   asked.seconds = 0.5;
   const RunResult result = run(asked);
-  EXPECT_LT(result.outcome.progression.update, 100000);
-  EXPECT_GE(result.outcome.progression.update, 1);
+  EXPECT_LT(result.outcome.state.update, 100000);
+  EXPECT_GE(result.outcome.state.update, 1);
   const TrainOptions kept = load_run_recipe(asked.folder).train;
-  EXPECT_EQ(kept.updates, result.outcome.progression.update);
+  EXPECT_EQ(kept.updates, result.outcome.state.update);
   EXPECT_EQ(kept.warmup, kept.updates / 2) << "its share is kept";
 }
 

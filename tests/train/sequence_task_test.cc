@@ -72,9 +72,9 @@ TEST(SequenceTask, ARegressionOfALaggedProductIsLearnt) {
   EXPECT_LT(task.chance(), 0.0) << "nothing to guess";
   const ScratchFolder folder;
   const Outcome outcome = train_task(task, recipe, folder.path());
-  ASSERT_EQ(outcome.progression.best.figures.size(), 3u);
-  EXPECT_EQ(outcome.progression.best.figures[2].name, "explained");
-  EXPECT_GT(outcome.progression.best.figures[2].value, 0.8);
+  ASSERT_EQ(outcome.state.best.metrics.size(), 3u);
+  EXPECT_EQ(outcome.state.best.metrics[2].name, "explained");
+  EXPECT_GT(outcome.state.best.metrics[2].value, 0.8);
 }
 
 TEST(SequenceTask, SignatureOfTargetsByHand) {
@@ -118,7 +118,7 @@ TEST(SequenceTask, PairsAreLearnt) {
   HookedTask task(recipe, dataset);
   const ScratchFolder folder;
   const Outcome outcome = train_task(task, recipe, folder.path());
-  EXPECT_GT(outcome.progression.best.figures[0].value, 0.8);
+  EXPECT_GT(outcome.state.best.metrics[0].value, 0.8);
 }
 
 TEST(SequenceTask, RecipesThatDoNotFitTheData) {
@@ -196,7 +196,7 @@ TEST(SequenceTask, ResumesBitForBitWithAugmentation) {
   EXPECT_ANY_THROW(train_letters(recipe, folder / "cut", false, [](HookedTask& task) {
     task.before_update = [](int64_t update) { require(update < 8, "stop"); };
   }));
-  EXPECT_EQ(last_checkpoint(folder / "cut").progression.update, 6);
+  EXPECT_EQ(last_checkpoint(folder / "cut").state.update, 6);
   train_letters(recipe, folder / "cut", true);
   expect_same_run(folder / "whole", folder / "cut");
   EXPECT_FALSE(contents(last_checkpoint(folder / "whole").model) ==
@@ -209,7 +209,7 @@ TEST(SequenceTask, EvaluationIsNotAugmented) {
   HookedTask plain(recipe, dataset);
   recipe.augment.byte_dropout = 0.9;
   HookedTask augmented(recipe, dataset);
-  EXPECT_EQ(augmented.evaluate().figures[1].value, plain.evaluate().figures[1].value);
+  EXPECT_EQ(augmented.evaluate().metrics[1].value, plain.evaluate().metrics[1].value);
   plain.draw(1);
   augmented.draw(1);
   EXPECT_NE(augmented.loss(0).positions, plain.loss(0).positions);

@@ -57,9 +57,9 @@ TEST(Trainer, LearnsAndLeavesAWholeRun) {
   const Outcome outcome = train_letters(recipe, folder.path());
   EXPECT_EQ(outcome.signal, 0);
   EXPECT_FALSE(outcome.stopped_early);
-  EXPECT_EQ(outcome.progression.update, 80);
-  EXPECT_EQ(outcome.progression.cursor.epoch, 8);
-  EXPECT_GT(outcome.progression.best.figures.front().value, 0.9);
+  EXPECT_EQ(outcome.state.update, 80);
+  EXPECT_EQ(outcome.state.cursor.epoch, 8);
+  EXPECT_GT(outcome.state.best.metrics.front().value, 0.9);
   for (const char* name : {"model.safetensors", "report.html", "metrics.jsonl"})
     EXPECT_TRUE(fs::exists(folder / name)) << name;
   EXPECT_EQ(updates_with(folder.path(), "loss"), (Updates{10, 20, 30, 40, 50, 60, 70, 80}));
@@ -121,7 +121,7 @@ TEST(Trainer, ResumesBitForBit) {
     // Twice cut short, between checkpoints and in different epochs.
     EXPECT_THROW(train_letters(recipe, folder / "cut", false, crash_before(9)), Crash);
     EXPECT_THROW(train_letters(recipe, folder / "cut", true, crash_before(12)), Crash);
-    EXPECT_EQ(last_checkpoint(folder / "cut").progression.update, 15) << variant.name;
+    EXPECT_EQ(last_checkpoint(folder / "cut").state.update, 15) << variant.name;
     train_letters(recipe, folder / "cut", true);
     SCOPED_TRACE(variant.name);
     expect_same_run(folder / "whole", folder / "cut");
@@ -142,8 +142,8 @@ TEST(Trainer, StopsAtASignalAndLosesNothing) {
     };
   });
   EXPECT_EQ(stopped.signal, SIGTERM);
-  EXPECT_EQ(stopped.progression.update, 8);
-  EXPECT_EQ(last_checkpoint(folder / "cut").progression.update, 8);
+  EXPECT_EQ(stopped.state.update, 8);
+  EXPECT_EQ(last_checkpoint(folder / "cut").state.update, 8);
   EXPECT_EQ(updates_with(folder / "cut", kValid), Updates{4}) << "a signal does not wait for an evaluation";
   const Outcome resumed = train_letters(recipe, folder / "cut", true);
   EXPECT_EQ(resumed.signal, 0);
@@ -158,7 +158,7 @@ TEST(Trainer, ResumingAFinishedRunChangesNothing) {
   const std::string model = read_file(folder / "model.safetensors");
   const std::string log = read_file(folder / "metrics.jsonl");
   const Outcome outcome = train_letters(recipe, folder.path(), true);
-  EXPECT_EQ(outcome.progression.update, recipe.train.updates);
+  EXPECT_EQ(outcome.state.update, recipe.train.updates);
   EXPECT_EQ(read_file(folder / "model.safetensors"), model);
   EXPECT_EQ(read_file(folder / "metrics.jsonl"), log);
 }
@@ -174,8 +174,8 @@ TEST(Trainer, KeepsTheBestModelByEvaluation) {
     const Outcome outcome = train_letters(recipe, folder.path(), false, [&](HookedTask& task) {
       task.script = {nan, 0.7, 0.9, 0.9};  // the first of equals counts
     });
-    EXPECT_EQ(outcome.progression.best_update, 9);
-    EXPECT_EQ(outcome.progression.evaluations_since_best, 1);
+    EXPECT_EQ(outcome.state.best_update, 9);
+    EXPECT_EQ(outcome.state.evaluations_since_best, 1);
     const ModelFile best = ModelFile::open(folder / "model.safetensors");
     const auto at_best = folder.path() / "checkpoints" / "00000009";
     const Safetensors weights = Safetensors::open(at_best / "model.safetensors");
@@ -195,8 +195,8 @@ TEST(Trainer, AnEvaluationWithoutANumberIsNeverTheBest) {
   const Outcome outcome = train_letters(recipe, folder.path(), false, [&](HookedTask& task) {
     task.script = {nan, nan, nan};
   });
-  EXPECT_TRUE(outcome.progression.best.figures.empty());
-  EXPECT_EQ(last_checkpoint(folder.path()).progression.update, 12);
+  EXPECT_TRUE(outcome.state.best.metrics.empty());
+  EXPECT_EQ(last_checkpoint(folder.path()).state.update, 12);
 }
 
 TEST(Trainer, StopsEarlyAndStaysStopped) {
@@ -207,11 +207,11 @@ TEST(Trainer, StopsEarlyAndStaysStopped) {
   const auto script = [](HookedTask& task) { task.script = {0.6, 0.8, 0.7, 0.8, 0.9}; };
   const Outcome outcome = train_letters(recipe, folder.path(), false, script);
   EXPECT_TRUE(outcome.stopped_early);
-  EXPECT_EQ(outcome.progression.update, 16);
-  EXPECT_EQ(outcome.progression.best_update, 8);
+  EXPECT_EQ(outcome.state.update, 16);
+  EXPECT_EQ(outcome.state.best_update, 8);
   const Outcome again = train_letters(recipe, folder.path(), true);
   EXPECT_TRUE(again.stopped_early);
-  EXPECT_EQ(again.progression.update, 16);
+  EXPECT_EQ(again.state.update, 16);
 }
 
 TEST(Trainer, KeepsTheNewestCheckpoints) {
@@ -255,8 +255,8 @@ TEST(Trainer, NothingToTrainIsARunTooAndNothingToEvaluateOnKeepsTheLast) {
   EXPECT_TRUE(contents(last) == contents(model.tensors));
 
   recipe.train.updates = 0;
-  EXPECT_EQ(train_letters(recipe, folder / "none").progression.update, 0);
-  EXPECT_EQ(last_checkpoint(folder / "none").progression.update, 0);
+  EXPECT_EQ(train_letters(recipe, folder / "none").state.update, 0);
+  EXPECT_EQ(last_checkpoint(folder / "none").state.update, 0);
 }
 
 TEST(Trainer, ANonFiniteLossStopsTheRunAndNamesThePlace) {
@@ -279,7 +279,7 @@ TEST(Trainer, ANonFiniteLossStopsTheRunAndNamesThePlace) {
     EXPECT_PRED2(contains, error, "train.learning_rate");
     EXPECT_PRED2(contains, notes(folder.path()), place);
     // It is, and goes on without the poison.
-    EXPECT_EQ(train_letters(recipe, folder.path(), true).progression.update, 12);
+    EXPECT_EQ(train_letters(recipe, folder.path(), true).state.update, 12);
   }
 }
 
@@ -379,7 +379,7 @@ TEST(Trainer, WeightsThatAreNotFiniteAreNeitherEvaluatedNorSaved) {
       });
     });
     EXPECT_PRED2(contains, error, "update 7: encoder.encoder.layers.0.nffn.fc2.bias is no longer finite");
-    EXPECT_NE(last_checkpoint(folder.path()).progression.update, 7);
+    EXPECT_NE(last_checkpoint(folder.path()).state.update, 7);
     EXPECT_NE(updates_with(folder.path(), kValid).back(), 7);
   }
 }

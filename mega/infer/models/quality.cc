@@ -85,7 +85,7 @@ class Loss {
   }
 
   // Accuracy or root mean squared error from the mean loss.
-  double figure(double mean) const { return classes() ? 1.0 - mean : std::sqrt(mean); }
+  double metric(double mean) const { return classes() ? 1.0 - mean : std::sqrt(mean); }
 
  private:
   const Signature& signature_;
@@ -178,8 +178,8 @@ ExampleQuality compare_on_examples(const Classifier& before, const Classifier& a
     if (options.progress) options.progress(i + 1);
   }
   const double count = static_cast<double>(quality.examples);
-  quality.before = loss.figure(quality.before / count);
-  quality.after = loss.figure(quality.after / count);
+  quality.before = loss.metric(quality.before / count);
+  quality.after = loss.metric(quality.after / count);
   if (loss.classes()) quality.agreement = agreement.value();
   return quality;
 }
