@@ -100,11 +100,17 @@ struct EncoderClassifierOptions : SequenceOptions {
 
 struct ClassifierOptions : EncoderClassifierOptions {
   static constexpr const char* kind = "classifier";
+
+  ClassifierOptions() = default;
+  explicit ClassifierOptions(const EncoderClassifierOptions& options) : EncoderClassifierOptions(options) {}
 };
 
 // Two documents through the same encoder; the head sees both, one after the other.
 struct MatcherOptions : EncoderClassifierOptions {
   static constexpr const char* kind = "matcher";
+
+  MatcherOptions() = default;
+  explicit MatcherOptions(const EncoderClassifierOptions& options) : EncoderClassifierOptions(options) {}
 
   int64_t document_count() const override { return 2; }
 };

@@ -85,8 +85,7 @@ std::string progress_line(const ProgressState& state, int64_t width) {
     if (width > 0) percent.insert(0, 3 - percent.size(), ' ');
     parts.push_back(percent + " %");
   }
-  parts.push_back(with_thousands(done) + (known ? "/" + with_thousands(state.total) : "") + " " +
-                  state.unit);
+  parts.push_back(with_thousands(done) + (known ? "/" + with_thousands(state.total) : "") + " " + state.unit);
   if (!state.detail.empty())
     parts.push_back(on_one_line(state.detail));
   else if (state.rate > 0)

@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "mega/base/file.h"
-#include "mega/base/text.h"
-#include "mega/config/tokens.h"
-#include "mega/infer/answer.h"
-#include "mega/infer/log_probability.h"
-#include "mega/infer/sampler.h"
+#include "mega/base/strings.h"
+#include "mega/infer/generation/log_probability.h"
+#include "mega/infer/generation/sampler.h"
+#include "mega/infer/models/answer.h"
 #include "mega/infer/session.h"
 #include "mega/models/token_predictor.h"
 #include "mega/nn/state.h"
+#include "mega/text/tokens.h"
 #include "mega/train/evaluation.h"
 #include "mega/train/run.h"
 #include "mega/train/saved_model.h"
@@ -56,8 +56,9 @@ data::Record to_record(const Json& example) {
 Json classify_by_libtorch(const fs::path& model, const Json& examples) {
   const train::SavedModel saved = train::load_model(model);
   const data::Encoder encoder(saved.signature, cls_token(*sequence_options(saved.options)));
-  data::Part part;
-  for (const Json& example : examples) part.records.push_back(to_record(example));
+  std::vector<data::Record> records;
+  for (const Json& example : examples) records.push_back(to_record(example));
+  const data::Part part(std::move(records));
   const int documents = examples.at(0).contains("second") ? 2 : 1;
   Json answers = Json::array();
   for (const train::Answer& answer : train::evaluate(*saved.model, part, encoder, documents, {}).answers)
@@ -67,12 +68,11 @@ Json classify_by_libtorch(const fs::path& model, const Json& examples) {
 
 Json classify_by_engine(const fs::path& path, const Json& examples) {
   const auto model = infer::Classifier::open(path);
-  const data::Encoder encoder(model->signature(), cls_token(model->options()));
   infer::ThreadPool pool(1);
   infer::Workspace work;
   Json answers = Json::array();
   for (const Json& example : examples)
-    answers.push_back(infer::answer(*model, encoder, to_record(example), {pool, work}));
+    answers.push_back(infer::answer(*model, model->encoder(), to_record(example), {pool, work}));
   return {{"classes", model->signature().classes}, {"answers", answers}};
 }
 
@@ -111,10 +111,7 @@ Json read_text(infer::Predictor& predictor, const Tokenizer& tokenizer, const st
 
 Json read_by_libtorch(const fs::path& model, const Json& text) {
   const train::SavedLanguageModel saved = train::load_language_model(model);
-  models::SlidingWindow window;
-  if (const auto* peer = std::get_if<TransformerLanguageOptions>(&saved.options.model))
-    window = {peer->window, peer->stride};
-  models::TokenPredictor predictor(saved.model, torch::kCPU, window);
+  models::TokenPredictor predictor(saved.model, saved.options.kind().reading());
   return read_text(predictor, *saved.tokenizer, text);
 }
 
@@ -314,16 +311,16 @@ TEST_P(StateFiles, GoOnAsTheyDid) {
 
 INSTANTIATE_TEST_SUITE_P(Compatibility, StateFiles, ::testing::ValuesIn(kStates), test_name<State>);
 
-// The figures of each update that a run wrote down.
+// The metrics of each update that a run wrote down.
 Json curve_of(const fs::path& run) {
   Json curve = Json::array();
   for (const std::string& line : split(read_file(run / "metrics.jsonl"), '\n')) {
     if (line.empty()) continue;
-    const Json figures = Json::parse(line);
-    if (curve.empty() || curve.back().at("update") != figures.at("update"))
-      curve.push_back({{"update", figures.at("update")}});
+    const Json metrics = Json::parse(line);
+    if (curve.empty() || curve.back().at("update") != metrics.at("update"))
+      curve.push_back({{"update", metrics.at("update")}});
     for (const char* name : {"loss", "valid loss"})
-      if (figures.contains(name)) curve.back()[name] = figures.at(name);
+      if (metrics.contains(name)) curve.back()[name] = metrics.at(name);
   }
   return curve;
 }

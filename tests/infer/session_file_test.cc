@@ -115,7 +115,7 @@ TEST_F(SessionFileTest, StatesOfOtherModelsAreErrors) {
 
 TEST_F(SessionFileTest, FingerprintsDependOnlyOnTheModel) {
   const auto options = tiny_language_model();
-  const testing::RandomWeights weights(options, 1);
+  const testing::RandomWeights weights({options}, 1);
   const auto print = [&](const LanguageModelOptions& model, std::vector<TensorView> tensors) {
     write_model_file(folder_ / "model", {model}, std::move(tensors), {{"note", "n"}});
     return fingerprint(ModelFile::open(folder_ / "model"));
@@ -135,7 +135,7 @@ TEST_F(SessionFileTest, FingerprintsDependOnlyOnTheModel) {
 // has.
 TEST_F(SessionFileTest, AFingerprintIsOfTheOptionsAsTheFileHasThem) {
   const auto options = tiny_language_model();
-  const testing::RandomWeights weights(options, 1);
+  const testing::RandomWeights weights({options}, 1);
   write_model_file(folder_ / "model", {options}, weights.tensors());
   const ModelFile file = ModelFile::open(folder_ / "model");
   Metadata metadata = file.tensors.metadata();
