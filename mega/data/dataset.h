@@ -27,9 +27,9 @@ struct DatasetRequest {
   DataOptions data;
   InputOptions input;
   bool pairs = false;
-  bool whole = false;  // sounds are kept beyond the input's length, to take random windows of them
   Objective objective = Objective::classification;
   std::vector<std::string> classes;  // of a model that knows its classes; empty: those found
+  bool whole = false;  // sounds are kept beyond the input's length, to take random windows of them
 };
 
 // The layout that `automatic` stands for.

@@ -88,10 +88,10 @@ TEST_F(Quality, LanguageModelMetricsEqualThoseOfASession) {
   Session first(before, threads), second(after, threads);
   double nats_before = 0.0, nats_after = 0.0, divergence = 0.0, same = 0.0;
   int32_t last = kEnd;
-  for (const int64_t token : tokens) {
+  for (const int32_t token : tokens) {
     first.feed({&last, 1});
     second.feed({&last, 1});
-    last = static_cast<int32_t>(token);
+    last = token;
     nats_before -= log_probability(first.logits(), last);
     nats_after -= log_probability(second.logits(), last);
     const Agreement one = compare_logits(first.logits(), second.logits());
