@@ -85,7 +85,7 @@ function end_block(i, line, where, prompts) {
   lines = 0
 }
 # Code may go on in the next line of its paragraph.
-function end_paragraph(pieces, n, i, line, where) {
+function end_paragraph(pieces, n, i, line, where, preset) {
   n = split(paragraph, pieces, "`")
   where = paragraph_start
   for (i = 1; i <= n; ++i) {
@@ -93,7 +93,8 @@ function end_paragraph(pieces, n, i, line, where) {
     if (i % 2 == 0) {
       gsub(/\n[ \t]*/, " ", line)
       sub(/^\$ /, "", line)
-      if (line ~ /^--set [a-z]/) line = "mega train " line
+      if (index(presets, " " line " ")) preset = line " "  # what follows is said of it
+      if (line ~ /^--set [a-z]/ && line !~ /key=value/) line = "mega train " preset line
       if (line ~ / [^ ]/ && line !~ /\|/ && is_ours(substr(line, 1, index(line, " ") - 1)))
         read_line(line, paragraph_file ":" where, "partly")
     }
@@ -131,7 +132,9 @@ documents=()
 for document in README.md CONTRIBUTING.md docs/*.md; do
   if [ -f "$document" ]; then documents+=("$document"); fi
 done
-mapfile -t commands < <(awk "$extract" "${documents[@]}")
+presets=' '
+for preset in presets/*.toml; do presets+="$(basename "$preset" .toml) "; done
+mapfile -t commands < <(awk -v presets="$presets" "$extract" "${documents[@]}")
 [ ${#commands[@]} -gt 0 ] || { echo "no commands in ${documents[*]}" >&2 && exit 2; }
 
 failed=0

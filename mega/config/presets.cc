@@ -50,9 +50,10 @@ Recipe load_recipe(const std::string& name_or_path) {
 }
 
 void change(Recipe& recipe, const std::string& assignment) {
-  constexpr std::string_view kKind = "model.kind=";
+  const std::string_view text = assignment, key = text.substr(0, text.find('='));
   std::optional<ModelOptions> baseline;
-  if (assignment.starts_with(kKind)) baseline = baseline_of(recipe.model, assignment.substr(kKind.size()));
+  if (key.size() < text.size() && trim(key) == "model.kind")
+    baseline = baseline_of(recipe.model, std::string(trim(text.substr(key.size() + 1))));
   if (!baseline) return set_option(recipe, assignment);
   recipe.model = std::move(*baseline);
   if (recipe.model.kind().task() != ModelTask::language) return;

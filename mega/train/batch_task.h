@@ -26,6 +26,8 @@ class BatchTask : public Task {
     data::Batch batch;
     bool begins_epoch = false;
   };
+  // Ends the thread that makes batches: what it reads must not be destroyed before.
+  void stop() { stream_.reset(); }
   const Drawn& drawn(int64_t number) const { return drawn_[static_cast<size_t>(number)]; }
 
  private:

@@ -65,7 +65,7 @@ void require_same_data(const fs::path& folder, const std::string& checksum) {
     return say(
         "note: the run began with an older version, whose checksum of the data cannot be compared; "
         "going on as if the data were the same");
-  fail(folder.string(), ": the examples are not those the run began with (checksum ", checksum, ", then ",
+  fail(folder.string(), ": the examples have changed since the run started (checksum ", checksum, ", then ",
        before->second, "); start a new run, with --init ", (folder / "model.safetensors").string(),
        " to continue from this model");
 }

@@ -36,6 +36,8 @@ class SequenceTask : public BatchTask {
   // The data set must outlive the task. Weights are drawn from the recipe's seed.
   SequenceTask(const Recipe& recipe, const data::Dataset& dataset, Signature signature, torch::Device device);
 
+  ~SequenceTask() override { stop(); }
+
   torch::nn::Module& model() override { return *model_; }
   models::SequenceModel& sequence_model() { return *model_; }
   const data::Encoder& encoder() const { return encoder_; }

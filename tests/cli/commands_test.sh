@@ -32,7 +32,7 @@ grep -q peak_growth_mb "$work/rows.json" || failed "no rows in the JSON file"
 expect 0 "training step" bench step --length 64 --batch 1 --repeats 1
 expect 0 "mega train" bench train --preset text-small --batch 1 --repeats 1
 expect 105 "table" bench nonsense
-expect 1 "classifiers" bench step --preset enwik8
+expect 1 "a classifier" bench step --preset enwik8
 
 echo "$failures failures"
 [ "$failures" = 0 ]

@@ -72,7 +72,7 @@ expect 0 "format text" data check text-small "$work/labelled.tsv"
 mkdir "$work/only" && cp "$work/labelled.tsv" "$work/only/test.tsv"
 expect 0 "40" data check text-small "$work/only"
 printf 'a\t\nb\t\n' >"$work/broken.tsv"
-expect 0 "cannot be used" data check text-small "$work/broken.tsv"
+expect 1 "broken.tsv:1: the label is empty" data check text-small "$work/broken.tsv"
 env PATH=/nonexistent "$mega" train "${pieces[@]}" --out "$work/x" >"$work/missing.log" 2>&1 &&
   failed "pieces were learnt without spm_train"
 grep -q "install the package sentencepiece.*--set input.units=bytes" "$work/missing.log" ||

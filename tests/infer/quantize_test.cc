@@ -109,9 +109,9 @@ TEST_F(Quantize, OnlyMatricesChange) {
   }
   // The token embedding has another name, and its rows are tokens.
   options.input = InputKind::tokens;
-  write({{"encoder.encoder.embed_tokens.weight", {{1, 2}, {1, 2}}}}, {options});
+  write({{"encoder.encoder.embed_tokens.embed.weight", {{1, 2}, {1, 2}}}}, {options});
   EXPECT_EQ(quantized(WeightType::i8).tensors().front().dtype, DType::F32);  // the scale
-  EXPECT_EQ(quantized(WeightType::i8).at("encoder.encoder.embed_tokens.weight").dtype, DType::I8);
+  EXPECT_EQ(quantized(WeightType::i8).at("encoder.encoder.embed_tokens.embed.weight").dtype, DType::I8);
 }
 
 TEST_F(Quantize, RejectsInvalidRequests) {

@@ -130,7 +130,7 @@ TEST_F(Run, AnOlderChecksumIsPassedOver) {
   asked.resume = true;
   asked.recipe.train.updates += 1;
   replace_checksum("h1-0000000000000000");
-  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "the examples are not those the run began with");
+  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "the examples have changed since the run started");
   replace_checksum("0123456789abcdef000");
   ::testing::internal::CaptureStderr();
   run(asked);

@@ -8,8 +8,8 @@
 namespace mega::infer {
 
 double log_probability(std::span<const float> logits, int32_t token) {
-  require(token >= 0 && static_cast<size_t>(token) < logits.size(), "token ", token,
-          ": expected one of the model's ", logits.size(), " tokens");
+  require(token >= 0 && static_cast<size_t>(token) < logits.size(), "token ", token, ": the model has only ",
+          logits.size(), " tokens");
   const ExpSum all = exp_sum(logits);
   require(!std::isnan(all.sum),
           "the model's logits are not finite: its weights are damaged, or training diverged");

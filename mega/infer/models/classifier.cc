@@ -55,7 +55,7 @@ Classifier::Classifier(ModelFile file, const std::string& where)
 
 const data::Encoder& Classifier::encoder() const {
   require(encoder_.has_value(),
-          "this model's file does not say how to encode its input: it was not written by `mega train`");
+          "the model file has no description of its input encoding: it was not written by `mega train`");
   return *encoder_;
 }
 

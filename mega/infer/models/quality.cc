@@ -106,7 +106,7 @@ Agreement compare_logits(std::span<const float> before, std::span<const float> a
     difference += std::exp(a) * (a - b);
   }
   const double divergence = difference / p.sum - std::log(p.sum) + std::log(q.sum);
-  require(std::isfinite(divergence), "a model gives no numbers: it is broken");
+  require(std::isfinite(divergence), "the outputs of a model are not finite: it is broken");
   return {std::max(0.0, divergence), likeliest(before) == likeliest(after) ? 1.0 : 0.0};
 }
 
