@@ -120,7 +120,7 @@ TEST_F(TextUnitsTest, AnotherVocabularyDoesNotGoOn) {
   run(asked);
   asked.resume = true;
   change(asked.recipe, "input.vocabulary=9");
-  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "not those the run began with");
+  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "the examples have changed since the run started");
 }
 
 TEST_F(TextUnitsTest, FineTuningKeepsTheVocabulary) {
