@@ -91,17 +91,17 @@ MEGA_API void mega_model_close(mega_model* model);
 /* Size of the vocabulary: tokens are 0 to this - 1. */
 MEGA_API int64_t mega_model_vocabulary(const mega_model* model);
 
-/* The tokens of a text of `bytes` bytes. `count` receives their number. If that is more than `room`, the
- * capacity of `tokens`, nothing is written and the status is MEGA_ERROR_ROOM. */
+/* The tokens of a text of `bytes` bytes. `count` receives their number. If that is more than `capacity`, the
+ * size of `tokens`, nothing is written and the status is MEGA_ERROR_ROOM. */
 MEGA_API mega_status mega_model_tokenize(const mega_model* model, const char* text, size_t bytes,
-                                         int32_t* tokens, size_t room, size_t* count, mega_error* error);
+                                         int32_t* tokens, size_t capacity, size_t* count, mega_error* error);
 
 /* The text of `count` tokens, not null-terminated. `begins_line`: nonzero if the first token starts a line,
- * so that no space precedes a word. `bytes` receives the length. If that is more than `room`, the capacity of
+ * so that no space precedes a word. `bytes` receives the length. If that is more than `capacity`, the size of
  * `text`, nothing is written and the status is MEGA_ERROR_ROOM. The text of a few tokens may begin or end
  * within a character. */
 MEGA_API mega_status mega_model_detokenize(const mega_model* model, const int32_t* tokens, size_t count,
-                                           int32_t begins_line, char* text, size_t room, size_t* bytes,
+                                           int32_t begins_line, char* text, size_t capacity, size_t* bytes,
                                            mega_error* error);
 
 /* ---- Sessions ---- */

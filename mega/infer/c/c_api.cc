@@ -118,8 +118,7 @@ void classify(const mega_classifier& classifier, const mega::data::Record& recor
   mega::infer::Workspace work;  // a call's own: several may be going on
   std::vector<float> result = mega::infer::outputs_of(model, encoder, record, {*classifier.pool, work});
   const mega::Signature& signature = model.signature();
-  for (size_t i = 0; i < signature.target_mean.size() && i < result.size(); ++i)
-    result[i] = result[i] * signature.target_deviation[i] + signature.target_mean[i];
+  if (!signature.target_mean.empty()) mega::to_target_units(result, signature);
   size_t count = 0;
   copy_out(result, outputs, &count, "outputs");
 }
@@ -140,16 +139,16 @@ void mega_model_close(mega_model* model) { delete model; }
 int64_t mega_model_vocabulary(const mega_model* model) { return model->model->options().vocabulary; }
 
 mega_status mega_model_tokenize(const mega_model* model, const char* text, size_t bytes, int32_t* tokens,
-                                size_t room, size_t* count, mega_error* error) {
+                                size_t capacity, size_t* count, mega_error* error) {
   return guarded(error, [&] {
     const auto all = array(text, bytes, "a text");
     copy_out(at(model, "a model").model->tokenizer().encode({all.data(), all.size()}),
-             array(tokens, room, "tokens"), count, "tokens");
+             array(tokens, capacity, "tokens"), count, "tokens");
   });
 }
 
 mega_status mega_model_detokenize(const mega_model* model, const int32_t* tokens, size_t count,
-                                  int32_t begins_line, char* text, size_t room, size_t* bytes,
+                                  int32_t begins_line, char* text, size_t capacity, size_t* bytes,
                                   mega_error* error) {
   return guarded(error, [&] {
     const mega::Tokenizer& tokenizer = at(model, "a model").model->tokenizer();
@@ -160,7 +159,7 @@ mega_status mega_model_detokenize(const mega_model* model, const int32_t* tokens
       if (!part.empty()) begins = part.back() == '\n';
       all += part;
     }
-    copy_out(all, array(text, room, "a text"), bytes, "bytes");
+    copy_out(all, array(text, capacity, "a text"), bytes, "bytes");
   });
 }
 
