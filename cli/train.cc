@@ -16,7 +16,7 @@ namespace {
 struct TrainCommand {
   std::string recipe, data, out, init, device = "cpu", time, seeds;
   std::vector<std::string> changes;
-  bool resume = false, estimate = false, help_options = false;
+  bool resume = false, restart = false, estimate = false, help_options = false;
   int threads = 0;
   std::string command;  // as typed
 
@@ -76,20 +76,25 @@ Recipe TrainCommand::load() const {
   }
   if (!data.empty()) loaded.data.path = data;
   if (!init.empty()) loaded.train.init = init;
+  if (!time.empty()) loaded.train.time = time;
   for (const std::string& assignment : changes) change(loaded, assignment);
   return loaded;
 }
 
 train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesystem::path& folder) const {
-  require(resume || estimate || !train::holds_a_run(folder), folder.string(),
-          " holds a run already: continue it with --resume, or choose another folder with --out DIR");
+  require(resume || restart || estimate || !train::holds_a_run(folder), folder.string(),
+          " holds a run already: continue it with --resume, replace it with --restart, or choose another "
+          "folder with --out DIR");
   train::RunRequest request;
   request.recipe = loaded;
   request.folder = folder;
   request.resume = resume;
   request.estimate_only = estimate;
   request.device = device;
-  request.seconds = parse_period(time).count;
+  request.restart = restart;
+  for (const std::string& assignment : changes)
+    request.set.emplace_back(trim(std::string_view(assignment).substr(0, assignment.find('='))));
+  if (!time.empty()) request.set.emplace_back("train.time");
   request.command = command;
   const train::RunResult result = train::run(request);
   if (estimate) return result;
@@ -112,9 +117,6 @@ void TrainCommand::run() {
     return;
   }
   ops::set_threads(threads);
-  if (!time.empty())
-    require(parse_period(time).unit == Period::Unit::seconds,
-            "--time: expected a duration such as 90s, 10m or 2h");
   Recipe loaded = load();
   const std::string name = recipe.empty() ? out : std::filesystem::path(recipe).stem().string();
   const std::filesystem::path folder =
@@ -163,6 +165,7 @@ void add_train(CLI::App& app, const std::string& typed) {
                   "cpu, or cuda if libtorch supports it (reference forms, untested)")
       ->capture_default_str();
   sub->add_flag("--resume", command->resume, "resume from the newest checkpoint in --out");
+  sub->add_flag("--restart", command->restart, "start over in --out, replacing the run it holds");
   sub->add_flag("--estimate", command->estimate, "print estimated time and memory, and exit");
   sub->add_flag("--options", command->help_options, "list all options for --set with their defaults");
   sub->callback([command] { command->run(); });

@@ -23,6 +23,9 @@ class Progress {
   // must not abort a run.
   void update(int64_t done, const std::string& detail = "") noexcept;
 
+  // Where the total turns out to be another.
+  void set_total(int64_t total) { total_ = total; }
+
   // Prints a line above the bar.
   void say(const std::string& line) noexcept;
 
