@@ -78,7 +78,7 @@ void EvalCommand::run_classifier() {
   recipe.data = evaluation_data(saved.signature.data, path);
   for (const std::string& assignment : changes) change(recipe, assignment);
 
-  const data::Dataset dataset = load_dataset(train::dataset_request(recipe, saved.signature.classes));
+  const data::Dataset dataset = load_dataset(data::dataset_request(recipe, saved.signature.classes));
   const data::Part& part = dataset.part(parse_split(split));
   require(part.size() > 0, recipe.data.path, ": no ", split, " examples; choose another split with --split");
   const int documents = static_cast<int>(recipe.model.kind().document_count());

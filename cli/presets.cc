@@ -42,7 +42,7 @@ Volume volume_of(const Recipe& recipe) {
   const TrainOptions& train = recipe.train;
   const double batches = static_cast<double>(train.updates * train.accumulation);
   if (token_options(recipe.model) != nullptr) {
-    const BlockPlan plan = train::block_plan(recipe);
+    const BlockPlan plan = block_plan(recipe);
     const int64_t length = plan.chunk * (plan.min_chunks + plan.max_chunks) / 2;
     const int64_t each = train.batch_unit == BatchUnit::tokens ? 1 : length;
     return {batches * static_cast<double>(train.batch * each), length};
