@@ -7,16 +7,15 @@
 #include "cli/commands.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/model_builders.h"
+#include "mega/config/language_recipe.h"
 #include "mega/config/presets.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/generators/listops.h"
 #include "mega/data/generators/pathfinder.h"
+#include "mega/data/recipe_data.h"
 #include "mega/data/summary.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
-#include "mega/train/language_task.h"
-#include "mega/train/sequence_task.h"
 
 namespace mega::cli {
 namespace {
@@ -67,7 +66,7 @@ void print_problems(const data::Dataset& dataset) {
 
 // For language models: statistics of the token stream.
 void CheckCommand::check_corpus(const Recipe& loaded) const {
-  const data::Corpus corpus = data::load_corpus(loaded.data, train::language_input(loaded), nullptr);
+  const data::Corpus corpus = data::load_corpus(loaded.data, language_input(loaded), nullptr);
   Table table({"split", "tokens", "unknown", "lines", "longest line", "characters", "bytes"});
   nlohmann::ordered_json report = {{"checksum", corpus.checksum}, {"token_types", corpus.tokenizer->size()}};
   for (const data::Split split : kSplits) {
@@ -98,13 +97,13 @@ void CheckCommand::run() const {
     check_corpus(loaded);
     return;
   }
-  const data::DatasetRequest request = train::dataset_request(loaded);
+  const data::DatasetRequest request = data::dataset_request(loaded);
   const data::Dataset dataset = load_dataset(request);
   const int documents = static_cast<int>(loaded.model.kind().document_count());
   // Without a text there are no tokens to learn, but problems to show.
   if (dataset.train.size() + dataset.valid.size() + dataset.test.size() == 0)
     if (auto* text = std::get_if<TextInput>(&loaded.input.input)) *text = TextInput();
-  const data::Encoder encoder(train::make_signature(loaded, dataset),
+  const data::Encoder encoder(data::make_signature(loaded, dataset),
                               cls_token(*sequence_options(loaded.model)));
 
   std::vector<data::PartSummary> parts;

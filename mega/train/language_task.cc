@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/data/corpus/beginning.h"
@@ -26,12 +25,6 @@ Metric metric(const char* name, const infer::Estimate& estimate) {
 
 }  // namespace
 
-const LanguageInput& language_input(const Recipe& recipe) {
-  const auto* input = std::get_if<LanguageInput>(&recipe.input.input);
-  require(input != nullptr, "a language model reads running text: set input.kind = language");
-  return *input;
-}
-
 Scores text_scores(const infer::ScoreResult& result, TextUnits units) {
   Scores scores;
   scores.higher_is_better = false;
@@ -48,17 +41,6 @@ Scores text_scores(const infer::ScoreResult& result, TextUnits units) {
   }
   scores.metrics.push_back(metric("loss", result.nats_per_token));
   return scores;
-}
-
-BlockPlan block_plan(const Recipe& recipe) {
-  BlockPlan plan = recipe.train.blocks;
-  if (plan.chunk > 0) return plan;
-  const ReadingPlan reading = recipe.model.kind().reading();
-  plan.chunk = reading.has_window() ? reading.window : reading.chunk;
-  require(plan.chunk > 0,
-          "train.blocks.chunk: with full attention (model.block.chunk = -1), set the chunk size of the "
-          "blocks here");
-  return plan;
 }
 
 LanguageTask::LanguageTask(const Recipe& recipe, const data::Corpus& corpus, torch::Device device)

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "mega/config/presets.h"
+#include "mega/config/language_recipe.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/models/token_model.h"
 #include "mega/train/batch_task.h"
@@ -15,12 +15,6 @@ namespace mega::train {
 // What a model is chosen and judged by: bits per byte or per character, where those are the tokens, else the
 // perplexity of a token.
 Scores text_scores(const infer::ScoreResult& result, TextUnits units);
-
-// Throws unless the recipe reads running text.
-const LanguageInput& language_input(const Recipe& recipe);
-
-// The training blocks of the recipe, with the chunk size that they are multiples of.
-BlockPlan block_plan(const Recipe& recipe);
 
 class LanguageTask : public BatchTask {
  public:

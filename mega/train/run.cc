@@ -16,6 +16,7 @@
 #include "mega/config/parameter_count.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/table.h"
+#include "mega/report/terminal.h"
 #include "mega/train/checkpoint.h"
 #include "mega/train/estimate.h"
 #include "mega/train/job.h"
@@ -28,7 +29,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kRecipe = "recipe.json";
 
-void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+// Lines of a run begin with what they are about, in a column of this width.
+constexpr int64_t kTopicWidth = 12;
+
+void say(const std::string& text) {
+  std::fprintf(stderr, "%s\n", for_terminal(text, stderr, kTopicWidth).c_str());
+}
 
 std::string now() {
   char text[32];
@@ -38,11 +44,11 @@ std::string now() {
 }
 
 // The options that differ from their defaults; recipe.json has all of them.
-std::string configuration_table(const Recipe& recipe) {
+Table configuration_table(const Recipe& recipe) {
   Table table({"option", "value"});
   for (const OptionRow& row : option_rows(recipe))
     if (row.value != row.default_value) table.add({row.key, row.value});
-  return table.plain();
+  return table;
 }
 
 void start_from(torch::nn::Module& model, const std::string& path) {
@@ -124,7 +130,7 @@ UpdateCost estimate(Job& job, Task& task, int64_t parameters, double available, 
   const UpdateCost update = measure_update(task, train);
   fit_updates(train, task, update, request);
   validate(job.recipe());
-  std::fputs(configuration_table(job.recipe()).c_str(), stderr);
+  configuration_table(job.recipe()).print(stderr);
   const double bytes = training_bytes(job.recipe(), parameters, job.largest_batch());
   say("estimate    " + human_bytes(static_cast<uint64_t>(bytes)) + " beyond the data (" +
       human_bytes(static_cast<uint64_t>(std::max(0.0, available))) + " free), " +

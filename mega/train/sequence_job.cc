@@ -9,12 +9,12 @@
 namespace mega::train {
 
 SequenceJob::SequenceJob(const Recipe& recipe)
-    : Job(recipe), dataset_(load_dataset(dataset_request(recipe))) {
+    : Job(recipe), dataset_(load_dataset(data::dataset_request(recipe))) {
   require(dataset_.train.size() > 0, recipe.data.path, ": no training examples");
   fit_recipe(recipe_, dataset_);
   validate(recipe_);
   signature_ = make_signature(recipe_, dataset_);
-  fit_vocabulary(recipe_, signature_);
+  data::fit_vocabulary(recipe_, signature_);
   // A resumed run needs the same token numbers.
   if (!signature_.vocabulary.empty())
     dataset_.checksum += "-" + hexadecimal(hash_text(signature_.vocabulary));

@@ -254,7 +254,7 @@ void Trainer::update() {
   }
   if (shown_.updates == 0) shown_ = window_;
   if (state_.update % kLogEvery == 0) log_window();
-  bar_->update(state_.update, progress_text());
+  bar_->update(state_.update, progress_details());
 }
 
 void Trainer::log_window() {
@@ -274,18 +274,19 @@ void Trainer::log_window() {
   window_ = {};
 }
 
-std::string Trainer::progress_text() const {
+// The most important first: a narrow terminal has no room for all.
+std::vector<std::string> Trainer::progress_details() const {
   const double count = static_cast<double>(shown_.count);
   const double speed = static_cast<double>(shown_.positions) / shown_.seconds;
-  std::string text = format("loss %.3f", shown_.loss / count);
-  if (task_.chance() >= 0) text += format("  accuracy %.1f %%", 100.0 * shown_.correct / count);
+  std::vector<std::string> details = {format("loss %.3f", shown_.loss / count)};
   if (last_scores_ && !last_scores_->metrics.empty())
-    text += "  valid " + metric_text(last_scores_->metrics.front());
-  text += "  " + with_thousands(static_cast<int64_t>(speed)) + " tokens/s";
+    details.push_back("valid " + metric_text(last_scores_->metrics.front()));
+  if (task_.chance() >= 0) details.push_back(format("accuracy %.1f %%", 100.0 * shown_.correct / count));
+  details.push_back(with_thousands(static_cast<int64_t>(speed)) + " tokens/s");
   if (settings_.flops_per_position > 0 && settings_.sgemm_gflops > 0)
-    text +=
-        format("  %.0f %% of sgemm", 1e-7 * speed * settings_.flops_per_position / settings_.sgemm_gflops);
-  return text;
+    details.push_back(
+        format("%.0f %% of sgemm", 1e-7 * speed * settings_.flops_per_position / settings_.sgemm_gflops));
+  return details;
 }
 
 void Trainer::evaluate() {

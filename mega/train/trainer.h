@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mega/config/train_options.h"
 #include "mega/report/progress.h"
@@ -76,7 +77,7 @@ class Trainer {
   [[noreturn]] void fail_with_advice(int64_t update, const std::string& what) const;
   // Write errors, such as a full disk, do not end a run: prints a warning and returns false.
   bool attempt(const std::string& what, const std::function<void()>& write);
-  std::string progress_text() const;
+  std::vector<std::string> progress_details() const;
 
   Task& task_;
   TrainOptions options_;
