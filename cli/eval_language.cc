@@ -142,6 +142,7 @@ class SweepReport {
     const train::Metric& metric = result.scores.metrics.front();
     name_ = metric.name;
     curve_.points.push_back({static_cast<double>(value), metric.value});
+    curve_.errors.push_back(metric.uncertainty);
     rows_.push_back({with_thousands(value), metric_value(metric),
                      with_thousands(static_cast<int64_t>(result.tokens_per_second()))});
     Json row = {{setting_, value}};
