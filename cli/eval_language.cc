@@ -63,12 +63,7 @@ std::string metric_value(const train::Metric& metric) {
 }
 
 void add_metrics(Json& report, const Result& result) {
-  for (const train::Metric& metric : result.scores.metrics) {
-    std::string key = metric.name;
-    std::replace(key.begin(), key.end(), ' ', '_');
-    report[key] = metric.value;
-    report[key + " ±"] = metric.uncertainty;
-  }
+  report.update(train::to_json(result.scores));
   report["seconds"] = result.seconds;
   report["tokens_per_second"] = result.tokens_per_second();
 }

@@ -75,6 +75,7 @@ train::RunResult Train::run_one(const Recipe& loaded, const std::filesystem::pat
   request.estimate_only = estimate;
   request.device = device;
   request.restart = restart;
+  request.preset = recipe;
   request.set = keys();
   request.command = typed;
   const train::RunResult result = train::run(request);

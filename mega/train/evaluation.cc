@@ -7,6 +7,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
+#include "mega/data/example_row.h"
 #include "mega/train/batch_tensors.h"
 
 namespace mega::train {
@@ -38,13 +39,12 @@ std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::P
   for (const size_t i : order) {
     const Answer& answer = evaluation.answers[i];
     const int64_t example = evaluation.examples[i];
-    Report::ExampleRow row{part.where(example),
-                           evaluation.texts ? part.get(example).bytes.substr(0, 200) : "",
-                           part.label(example),
-                           "",
-                           0.0,
-                           answer.loss,
-                           answer.length};
+    Report::ExampleRow row;
+    row.where = part.where(example);
+    row.truth = part.label(example);
+    row.loss = answer.loss;
+    row.length = answer.length;
+    data::show_input(part.get(example), evaluation.input, row);
     if (evaluation.objective == Objective::classification) {
       row.predicted = name(answer.label());
       row.probability = static_cast<double>(answer.outputs[static_cast<size_t>(answer.label())]);
@@ -55,6 +55,22 @@ std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::P
     result.push_back(std::move(row));
   }
   return result;
+}
+
+// Predicted against true values, one chart for each output.
+std::vector<ScatterChart> predictions_of(const Evaluation& evaluation) {
+  std::vector<ScatterChart> charts;
+  const size_t outputs =
+      evaluation.answers.empty() ? 0 : evaluation.targets.size() / evaluation.answers.size();
+  for (size_t k = 0; k < outputs; ++k) {
+    std::vector<Point> points;
+    for (size_t i = 0; i < evaluation.answers.size(); ++i)
+      points.push_back({static_cast<double>(evaluation.targets[i * outputs + k]),
+                        static_cast<double>(evaluation.answers[i].outputs[k])});
+    charts.push_back({outputs == 1 ? "Predicted against true values" : "Output " + std::to_string(k + 1),
+                      "true", "predicted", std::move(points)});
+  }
+  return charts;
 }
 
 // `count` of them, evenly spread: data sets are often sorted by class.
@@ -77,7 +93,7 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
 
   Evaluation result;
   const Signature& signature = encoder.signature();
-  result.texts = std::holds_alternative<TextInput>(signature.input.input);
+  result.input = signature.input;
   result.objective = signature.classes.empty() ? Objective::regression : Objective::classification;
   const std::vector<int64_t> all_lengths = lengths_of(part, encoder, documents);
   const bool limited = options.max_examples > 0 && options.max_examples < part.size();
@@ -210,6 +226,8 @@ void describe(const Evaluation& evaluation, const data::Part& part, const std::v
   report.classes = classes;
   if (evaluation.objective == Objective::classification)
     report.confusion = evaluation.confusion(std::ssize(classes));
+  else
+    report.predictions = predictions_of(evaluation);
   std::vector<size_t> order(evaluation.answers.size());
   const size_t shown = std::min(kShown, order.size());
   const auto largest = [&](auto value) {

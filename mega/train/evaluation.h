@@ -32,7 +32,7 @@ struct Answer {
 
 struct Evaluation {
   Objective objective = Objective::classification;
-  bool texts = false;             // what the examples are, so that a report can show them
+  InputOptions input;             // what the examples are, so that a report can show them
   std::vector<int64_t> examples;  // of the part, in its order
   std::vector<Answer> answers;    // to each of them
   std::vector<int64_t> truth;     // labels

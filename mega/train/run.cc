@@ -151,12 +151,16 @@ RunSettings settings_of(const Job& job, int64_t parameters, const RunRequest& re
   settings.sgemm_gflops = gflops;
   settings.flops_per_position = 6.0 * recipe.model.kind().multiply_adds(job.largest_batch().length);
   Report& report = settings.report;
-  report.title = recipe.description.empty() ? request.folder.filename().string() : recipe.description;
+  report.title = fs::absolute(request.folder / "").parent_path().filename().string();
+  report.description = recipe.description;
   report.command = request.command;
   report.started = now();
   report.summary = job.summary();
   report.summary.emplace_back("parameters", with_thousands(parameters));
-  for (const OptionRow& row : option_rows(recipe)) report.configuration.emplace_back(row.key, row.value);
+  report.preset = request.preset;
+  report.configuration = compare_settings(
+      option_rows(recipe),
+      request.preset.empty() ? std::vector<OptionRow>{} : option_rows(load_recipe(request.preset)));
   return settings;
 }
 
@@ -166,14 +170,28 @@ void open_folder(const fs::path& folder) {
   require(!error, folder.string(), ": cannot create this folder: ", error.message());
 }
 
+Report::Comparison comparison_of(const Scores& model, const std::vector<BaselineScores>& baselines) {
+  Report::Comparison comparison;
+  comparison.metric = "test " + model.metrics.front().name;
+  comparison.higher_is_better = model.higher_is_better;
+  const auto add = [&](const std::string& name, const Metric& metric, bool own) {
+    comparison.rows.push_back({name, metric_text(metric).substr(metric.name.size() + 1), metric.value, own});
+  };
+  add("this model", model.metrics.front(), true);
+  for (const BaselineScores& one : baselines)
+    if (!one.test.metrics.empty()) add(one.name, one.test.metrics.front(), false);
+  return comparison;
+}
+
 // The test examples are used once, by the model chosen on the validation examples.
-Scores test(const fs::path& folder, Task& task, Trainer& trainer) {
+Scores test(const fs::path& folder, Task& task, Trainer& trainer, const RunResult& result) {
   load_weights(task.model(), ModelFile::open(folder / "model.safetensors").tensors);
   Report report;
   const Scores scores = task.test(report);
   if (scores.metrics.empty()) return scores;
   for (const Metric& metric : scores.metrics)
     report.summary.emplace_back("test " + metric.name, metric_text(metric).substr(metric.name.size() + 1));
+  report.comparison = comparison_of(scores, result.baselines);
   trainer.write_report(&report);
   return scores;
 }
@@ -273,7 +291,7 @@ RunResult run(const RunRequest& request) {
   Trainer trainer(*task, recipe.train, std::move(settings));
   result.outcome = trainer.run();
   if (result.outcome.signal != 0) return result;
-  result.test = test(request.folder, *task, trainer);
+  result.test = test(request.folder, *task, trainer, result);
   compare(result.test, result.baselines);
   write_result(request.folder, result);
   return result;

@@ -20,6 +20,7 @@ struct RunRequest {
   bool restart = false;        // replace the run that the folder holds
   bool estimate_only = false;  // print estimated memory and time, and stop
   std::string device = "cpu";
+  std::string preset;            // that the recipe comes from, for the report; "": none
   std::vector<std::string> set;  // keys of the options that the user set: a time budget leaves them alone
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();  // of the time budget
   std::string command;                                                             // for the report

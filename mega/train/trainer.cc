@@ -364,6 +364,7 @@ void Trainer::write_report(const Report* test) {
     report.summary.push_back(
         {"best valid " + metric.name, metric_text(metric).substr(metric.name.size() + 1)});
   report.notes = log_->notes();
+  for (const auto& [update, text] : log_->samples()) report.samples.push_back({update, "", text});
   report.decay = models::decay_spectrum(task_.model());
   const auto add = [&](const char* title, std::vector<std::pair<std::string, std::string>> curves,
                        bool log_scale) {
@@ -372,7 +373,7 @@ void Trainer::write_report(const Report* test) {
       if (!log_->curve(key).empty()) chart.curves.push_back({name, log_->curve(key)});
     if (!chart.curves.empty()) report.charts.push_back(std::move(chart));
   };
-  add("Loss", {{"training", "loss"}, {"validation", "valid_loss"}, {"validation rmse", "valid_rmse"}}, false);
+  add("Loss", {{"training", "loss"}, {"validation", "valid_loss"}, {"validation RMSE", "valid_rmse"}}, false);
   add("Accuracy", {{"training", "accuracy"}, {"validation", "valid_accuracy"}}, false);
   add("Learning rate", {{"learning rate", "learning_rate"}}, false);
   add("Gradient norm", {{"before clipping", "gradient_norm"}}, true);
@@ -380,6 +381,9 @@ void Trainer::write_report(const Report* test) {
   task_.report(report);
   if (test != nullptr) {
     report.summary.insert(report.summary.begin(), test->summary.begin(), test->summary.end());
+    report.comparison = test->comparison;
+    report.predictions = test->predictions;
+    report.classes = test->classes;
     report.confusion = test->confusion;
     report.worst = test->worst;
     report.longest = test->longest;
