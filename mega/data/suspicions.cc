@@ -114,7 +114,7 @@ class Inspection {
       if (!alone && !names_a_column(name) && !names_a_column(first.part->get(first.index).bytes)) continue;
       say(first.part->where(first.index),
           ": the first line looks like a header, and is used as an example of ", in_quotes(name),
-          ": set data.header=yes, and data.text_column and data.label_column to the columns");
+          ": --set data.header=yes, and data.text_column and data.label_column to the columns");
     }
   }
 
@@ -162,7 +162,8 @@ class Inspection {
     constexpr int64_t kMany = 20;
     if (!fraction.empty())
       say("labels such as ", in_quotes(fraction),
-          " are numbers, and each is taken for a class: to predict numbers, set model.objective=regression");
+          " are numbers, and each is taken for a class: to predict numbers, --set "
+          "model.objective=regression");
     else if (!said && std::ssize(classes) > kMany && total_ < kMany * std::ssize(classes))
       say(with_thousands(std::ssize(classes)),
           " different whole numbers are taken for classes: if they are amounts, set "
@@ -186,12 +187,13 @@ class Inspection {
     if (dataset_.valid.empty())
       say("no validation examples: nothing tells which model is the best and when to stop; ",
           data.valid.empty() && data.valid_share <= 0
-              ? "set data.valid_share, or data.valid to a file with some"
+              ? "--set data.valid_share=0.1, or name a file with some in data.valid"
               : "there are too few examples to take some");
     if (dataset_.test.empty())
       say("no test examples: nothing will tell how good the model is; ",
-          data.test.empty() && data.test_share <= 0 ? "set data.test_share, or data.test to a file with some"
-                                                    : "name some in data.test, or have more examples");
+          data.test.empty() && data.test_share <= 0
+              ? "--set data.test_share=0.1, or name a file with some in data.test"
+              : "name some in data.test, or have more examples");
     const int64_t leaked =
         count_shared(dataset_.train, dataset_.test) + count_shared(dataset_.train, dataset_.valid);
     if (leaked > 0)

@@ -48,7 +48,7 @@ TEST(Suspicions, AHeaderTakenForAnExample) {
   const std::string text = suspicions("stars,opinion\n" + rows(100, "1", "2"));
   EXPECT_PRED2(contains, text,
                "a.csv:1: the first line looks like a header, and is used as an example of \"stars\"");
-  EXPECT_PRED2(contains, text, "set data.header=yes");
+  EXPECT_PRED2(contains, text, "--set data.header=yes");
   EXPECT_PRED2(contains, suspicions("mood,comment\n" + rows(100)), "looks like a header");
   EXPECT_PRED2(contains, suspicions("rating,what\n" + rows(100)), "looks like a header");
   Options options;
@@ -94,7 +94,7 @@ TEST(Suspicions, MissingSplits) {
   const std::string text = suspicions("label,text\n" + rows(100), options);
   EXPECT_PRED2(contains, text, "no validation examples");
   EXPECT_PRED2(contains, text, "no test examples");
-  EXPECT_PRED2(contains, text, "set data.valid_share");
+  EXPECT_PRED2(contains, text, "--set data.valid_share=0.1");
   options.data.test_share = 1;
   EXPECT_PRED2(contains, suspicions("label,text\n" + rows(100), options), "no training examples");
 }
