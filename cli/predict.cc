@@ -44,17 +44,18 @@ class Answers {
   Answers(AnyClassifier& classifier, int64_t top, bool json, size_t together)
       : classifier_(classifier),
         line_(classifier.signature(), top),
-        cut_(classifier.signature()),
+        cut_inputs_(classifier.signature()),
         json_(json),
         together_(together) {}
 
   // `shown` stands for the input in plain output.
   void add(data::Record&& record, std::string shown) {
     ++inputs_;
-    is_cut_ += cut_.is_cut(record) ? 1 : 0;
-    is_empty_ += record.bytes.empty() && record.values.empty() && record.picture.empty() ? 1 : 0;
-    bytes_ += record.bytes.size() + record.second.size() + record.values.size() * sizeof(float) +
-              record.picture.samples.size();
+    if (cut_inputs_.is_cut(record)) ++cut_;
+    const size_t bytes = record.bytes.size() + record.second.size() + record.values.size() * sizeof(float) +
+                         record.picture.samples.size();
+    if (bytes == 0) ++empty_;
+    bytes_ += bytes;
     lines_.push_back({std::move(shown), describe(record), ""});
     records_.push_back(std::move(record));
     if (records_.size() >= together_ || bytes_ >= kMostBytes) print();
@@ -72,11 +73,12 @@ class Answers {
   }
 
   void print() {
+    std::vector<Line> lines = std::exchange(lines_, {});
     std::vector<std::vector<float>> answers;
     if (!records_.empty()) answers = classifier_.answers(std::exchange(records_, {}));
     bytes_ = 0;
     size_t next = 0;
-    for (Line& line : std::exchange(lines_, {})) {
+    for (Line& line : lines) {
       if (!line.problem.empty())
         print_problem(line);
       else
@@ -92,8 +94,8 @@ class Answers {
         std::fprintf(stderr, "note: %s of %s inputs %s\n", with_thousands(count).c_str(),
                      with_thousands(inputs_).c_str(), what.c_str());
     };
-    note(is_cut_, "are longer than what the model reads, and were cut to their beginning");
-    note(is_empty_, "are empty: what the model says of them means nothing");
+    note(cut_, "are longer than what the model reads, and were cut to their beginning");
+    note(empty_, "are empty: what the model says of them means nothing");
     note(unreadable_, "cannot be read");
   }
 
@@ -138,13 +140,13 @@ class Answers {
 
   AnyClassifier& classifier_;
   AnswerLine line_;
-  data::CutInputs cut_;
+  data::CutInputs cut_inputs_;
   bool json_;
   size_t together_;
   std::vector<data::Record> records_;
   std::vector<Line> lines_;  // of the records, and between them those of problems
   size_t bytes_ = 0;
-  int64_t inputs_ = 0, is_cut_ = 0, is_empty_ = 0, unreadable_ = 0;
+  int64_t inputs_ = 0, cut_ = 0, empty_ = 0, unreadable_ = 0;
 };
 
 data::InputRequest PredictCommand::request_for(const AnyClassifier& classifier) const {
