@@ -8,17 +8,16 @@
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/model_builders.h"
+#include "mega/config/language_recipe.h"
 #include "mega/config/presets.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/generators/listops.h"
 #include "mega/data/generators/pathfinder.h"
+#include "mega/data/recipe_data.h"
 #include "mega/data/summary.h"
 #include "mega/data/suspicions.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
-#include "mega/train/language_task.h"
-#include "mega/train/sequence_task.h"
 
 namespace mega::cli {
 namespace {
@@ -79,7 +78,7 @@ void print_problems(const data::Dataset& dataset) {
 
 // For language models: statistics of the token stream.
 void CheckCommand::check_corpus(const Recipe& loaded) const {
-  const data::Corpus corpus = data::load_corpus(loaded.data, train::language_input(loaded), nullptr);
+  const data::Corpus corpus = data::load_corpus(loaded.data, language_input(loaded), nullptr);
   Table table({"split", "tokens", "unknown", "lines", "longest line", "characters", "bytes"});
   nlohmann::ordered_json report = {{"checksum", corpus.checksum}, {"token_types", corpus.tokenizer->size()}};
   for (const data::Split split : kSplits) {
@@ -109,7 +108,7 @@ std::string why_refused(Recipe recipe, const data::Dataset& dataset, bool broken
            " cannot be used: repair them, or leave them out with --set data.skip_broken=true";
   if (dataset.train.empty()) return "there are no training examples";
   try {
-    train::fit_recipe(recipe, dataset);
+    data::fit_recipe(recipe, dataset);
     validate(recipe);
   } catch (const Error& error) {
     return error.what();
@@ -168,7 +167,7 @@ void CheckCommand::check_examples(Recipe loaded) const {
   const bool skips = loaded.data.skip_broken;
   loaded.data.skip_broken = true;  // report every problem, not just the first
   CheckedData checked;
-  checked.request = train::dataset_request(loaded);
+  checked.request = data::dataset_request(loaded);
   checked.dataset = load_dataset(checked.request);
   const data::Dataset& dataset = checked.dataset;
   checked.refusal = why_refused(loaded, dataset, dataset.problems > 0 && !skips);
@@ -176,7 +175,7 @@ void CheckCommand::check_examples(Recipe loaded) const {
   // Without a text there are no tokens to learn, but problems to show.
   if (dataset.train.size() + dataset.valid.size() + dataset.test.size() == 0)
     if (auto* text = std::get_if<TextInput>(&loaded.input.input)) *text = TextInput();
-  const data::Encoder encoder(train::make_signature(loaded, dataset),
+  const data::Encoder encoder(data::make_signature(loaded, dataset),
                               cls_token(*sequence_options(loaded.model)));
   for (const data::Split split : kSplits)
     checked.parts.push_back(summarize(dataset.part(split), encoder, documents, std::ssize(dataset.classes)));

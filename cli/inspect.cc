@@ -9,7 +9,6 @@
 #include "cli/model_argument.h"
 #include "mega/base/options_io.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/model_builders.h"
 #include "mega/config/parameter_count.h"
 #include "mega/config/presets.h"
 
@@ -121,8 +120,9 @@ void add_inspect(CLI::App& app) {
   sub->footer("presets: " + join(preset_names(), ", "));
   sub->add_option("model", command->name, "preset, .toml file, model file or run directory")->required();
   sub->add_option(
-      "--set", command->changes,
-      "set an option, key=value, e.g. model.block.chunk=128 or model.kind=transformer; may be repeated");
+         "--set", command->changes,
+         "set an option, key=value, e.g. model.block.chunk=128 or model.kind=transformer; may be repeated")
+      ->type_name("KEY=VALUE");
   sub->add_option("--length", command->length,
                   "sequence length for the memory estimate (default: the model's max length)")
       ->check(CLI::PositiveNumber);

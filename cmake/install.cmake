@@ -8,6 +8,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Mega)
 
 get_property(layers GLOBAL PROPERTY MEGA_LAYERS)
 install(TARGETS mega_program mega_run_program)
+install(TARGETS mega_torch_program RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/mega)
 # The engine apart from the rest, so that its users need not have what only training needs.
 set(engine_layers ${layers})
 list(FILTER engine_layers EXCLUDE REGEX "^mega_(readers|ops|nn|models|baselines|train)$")

@@ -99,7 +99,7 @@ void read_plain(const std::string& path, const InputRequest& request,
   use(std::move(record));
 }
 
-DatasetRequest dataset_request(const std::string& path, const InputRequest& request) {
+DatasetRequest examples_request(const std::string& path, const InputRequest& request) {
   DatasetRequest examples;
   examples.data = request.data;
   examples.data.path = path;
@@ -136,7 +136,7 @@ void read_inputs(const std::string& path, const InputRequest& request,
                              : fs::path(path).parent_path(),
                  use);
   Problems within([&](const Problem& problem) { problems.add(sink.place(problem.where), problem.what); });
-  read_examples(dataset_request(path, request), sink, within);
+  read_examples(examples_request(path, request), sink, within);
 }
 
 Record text_input(std::string text, std::string where, bool pair) {
