@@ -98,7 +98,7 @@ std::vector<float> resample(const std::vector<float>& samples, double ratio, con
 }  // namespace
 
 std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input, const std::string& name,
-                                bool whole) {
+                                bool whole, bool* cut) {
   require(!bytes.empty(), name, ": the file is empty");
   check_wav_is_whole(bytes, name);
   MemoryFile memory{bytes};
@@ -116,6 +116,7 @@ std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input,
           " samples per second cannot be resampled to ", input.rate);
   // No more than is needed: the filter of the resampler looks ahead a little.
   constexpr int64_t kLookAhead = 8192;
+  constexpr size_t kRounding = 16;  // samples that resampling may add to a clip of the right length
   const int64_t most = whole || input.length == 0
                            ? kMostSamples
                            : static_cast<int64_t>(static_cast<double>(input.length) / ratio) + kLookAhead;
@@ -125,6 +126,7 @@ std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input,
           ": some samples are not numbers");
   if (ratio != 1) samples = resample(samples, ratio, name);
   const auto length = static_cast<size_t>(input.length);
+  if (cut != nullptr) *cut = length > 0 && !whole && samples.size() > length + (ratio == 1 ? 0 : kRounding);
   if (length > 0 && (!whole || samples.size() < length)) samples.resize(length);
   samples.shrink_to_fit();
   return samples;
