@@ -69,7 +69,7 @@ TEST(LineHistory, IsBounded) {
 TEST(LineHistory, WhatIsNotTextIsNotShown) {
   const ScratchFolder folder;
   const fs::path file = folder / "history";
-  write_file(file, std::string("good\n\x1b[2J\n\xff\xfe\n\xc2\x9b\n\\x\nno newline", 34));
+  write_file(file, "good\n\x1b[2J\n\xff\xfe\n\xc2\x9b\n\\x\nno newline");
   EXPECT_EQ(LineHistory(file).lines(), (Strings{"good", "x"}));
 }
 
