@@ -1,21 +1,61 @@
 #include "cli/train_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
 
 #include "cli/commands.h"
-#include "mega/report/table.h"
+#include "cli/option_list.h"
+#include "mega/base/strings.h"
+#include "mega/report/terminal.h"
 
 namespace mega::cli {
 namespace {
 
-// All options that --set accepts.
-void print_options() {
-  Table table({"option", "default", "meaning", "values"});
-  for (const OptionRow& row : option_rows(Recipe{}))
-    table.add({row.key, row.default_value, row.help, row.type});
-  std::fputs(table.plain().c_str(), stdout);
+// All options that --set accepts, of the preset if one is given. The filter may be the name of one: whoever
+// types `--options text-small` means that.
+void print_options(const TrainCommand& command) {
+  const std::vector<std::string> presets = preset_names();
+  std::string name = command.recipe, filter = command.options_filter;
+  if (name.empty() && std::find(presets.begin(), presets.end(), filter) != presets.end()) filter.swap(name);
+  Recipe recipe = name.empty() ? Recipe() : load_recipe(name);
+  command.apply(recipe);
+  const int64_t width = terminal_width(stdout);
+  const std::string list = option_list(recipe, filter, width);
+  const std::string title = (name.empty() ? "Options and their defaults" : "Options of " + name) +
+                            "; * differs from the default. Change any with --set key=value.";
+  std::printf("%s\n\n%s", join(wrap(title, width), "\n").c_str(), list.c_str());
+}
+
+constexpr Shorthand kShorthands[] = {{"--epochs", "train.epochs"},
+                                     {"--updates", "train.updates"},
+                                     {"--lr", "train.learning_rate"},
+                                     {"--batch", "train.batch"},
+                                     {"--seed", "train.seed"},
+                                     {"--text-column", "data.text_column"},
+                                     {"--label-column", "data.label_column"}};
+
+std::string value_name(const OptionRow& row) {
+  if (row.type.starts_with("a whole number")) return "N";
+  return row.type.starts_with("a number") ? "X" : "NAME";
+}
+
+// Those of options that there are, with the help of the option.
+void add_shorthands(CLI::App& app, TrainCommand& command) {
+  const std::vector<OptionRow> rows = option_rows(Recipe());
+  for (const Shorthand& shorthand : kShorthands) {
+    const std::string key = shorthand.key;
+    const auto is_it = [&](const OptionRow& row) { return row.key == key; };
+    const auto row = std::find_if(rows.begin(), rows.end(), is_it);
+    if (row == rows.end()) continue;
+    const auto use = [&command, key](const std::string& value) {
+      command.shorthands.push_back(key + "=" + value);
+    };
+    app.add_option_function<std::string>(
+           shorthand.flag, use, row->help + " (short for --set " + key + "=" + value_name(*row) + ")")
+        ->type_name(value_name(*row));
+  }
 }
 
 // Errors in the recipe are reported at once, before anything slow. The recipe of a run that is resumed is
@@ -28,9 +68,12 @@ void check(const TrainCommand& command) {
 
 }  // namespace
 
+std::span<const Shorthand> train_shorthands() { return kShorthands; }
+
 void TrainCommand::apply(Recipe& loaded) const {
   if (!data.empty()) loaded.data.path = data;
   if (!init.empty()) loaded.train.init = init;
+  for (const std::string& assignment : shorthands) change(loaded, assignment);
   for (const std::string& assignment : changes) change(loaded, assignment);
 }
 
@@ -44,6 +87,7 @@ void add_train(CLI::App& app, Runner<TrainCommand> run) {
                   "set any option, key=value; may be repeated; --options lists them")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  add_shorthands(*sub, *command);
   sub->add_option("--init", command->init,
                   "model file to initialise from (train.init); tensors that do not match are listed")
       ->type_name("FILE");
@@ -61,9 +105,15 @@ void add_train(CLI::App& app, Runner<TrainCommand> run) {
       ->capture_default_str();
   sub->add_flag("--resume", command->resume, "resume from the newest checkpoint in --out");
   sub->add_flag("--estimate", command->estimate, "print estimated time and memory, and exit");
-  sub->add_flag("--options", command->help_options, "list all options for --set with their defaults");
-  sub->callback([command, run = std::move(run)] {
-    if (command->help_options) return print_options();
+  CLI::Option* list =
+      sub->add_option(
+             "--options", command->options_filter,
+             "list all options for --set, with the values of the preset if one is given; with FILTER, "
+             "those that have it in their name or meaning")
+          ->expected(0, 1)
+          ->type_name("FILTER");
+  sub->callback([command, list, run = std::move(run)] {
+    if (list->count() > 0) return print_options(*command);
     check(*command);
     run(*command);
   });
