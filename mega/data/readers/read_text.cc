@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kLongestText = size_t{1} << 30;
-
 Column text_column(const DataOptions& options) {
   return {.title = "text",
           .option = "text_column",
@@ -113,9 +111,8 @@ void read_tables(const fs::path& folder, const std::vector<fs::path>& tables, co
 
 Record read_text_file(const fs::path& path) {
   Record record;
-  record.bytes = read_stream(path, kLongestText);
+  record.bytes = read_stream(path);
   require(!record.bytes.empty(), "the text is empty");
-  record.bytes.shrink_to_fit();
   return record;
 }
 
