@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 
@@ -49,7 +50,7 @@ std::string rate_text(double value) {
 std::string on_one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  return text;
+  return printable(text);
 }
 
 // The longest prefix of whole characters that fits.
@@ -141,7 +142,7 @@ void Progress::update(int64_t done, const std::string& detail) noexcept {
 
 void Progress::say(const std::string& line) noexcept {
   try {
-    const std::string whole = (terminal_ && drawn_ ? kEraseLine : "") + line + "\n";
+    const std::string whole = (terminal_ && drawn_ ? kEraseLine : "") + printable_lines(line) + "\n";
     std::fwrite(whole.data(), 1, whole.size(), to_);
     std::fflush(to_);
     if (terminal_ && drawn_) draw(false);

@@ -47,6 +47,17 @@ TEST(Table, WordsAreNotNumbers) {
   EXPECT_EQ(table.plain(), "what\n------------------\n12 layers of which\n1\n");
 }
 
+// Class names come from data, and may head columns too.
+TEST(Table, CellsDoNotSpeakToTheTerminal) {
+  Table table({"\x1b[2J", "b"});
+  table.add({"a\u009b31m\r", "x\ny\xff"});
+  EXPECT_EQ(table.plain(),
+            "\\x1b[2J       b\n"
+            "------------  ----\n"
+            "a\\u009b31m\\r  x y\uFFFD\n");
+  EXPECT_EQ(table.markdown().find_first_of("\x1b\r"), std::string::npos);
+}
+
 TEST(Table, EmptyTableHasAHeader) { EXPECT_EQ(Table({"a"}).plain(), "a\n-\n"); }
 
 TEST(Table, RejectsRowsOfWrongLength) {
