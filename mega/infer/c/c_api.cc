@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -109,6 +110,11 @@ mega::infer::CacheType cache_type(mega_cache cache) {
   return cache == MEGA_CACHE_BF16 ? mega::infer::CacheType::bf16 : mega::infer::CacheType::f32;
 }
 
+void check_finite(std::span<const float> numbers) {
+  mega::require(std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); }),
+                "the model's outputs are not finite: its weights are damaged, or training diverged");
+}
+
 void classify(const mega_classifier& classifier, const mega::data::Record& record, size_t documents,
               std::span<float> outputs) {
   const mega::infer::Classifier& model = *classifier.model;
@@ -119,6 +125,7 @@ void classify(const mega_classifier& classifier, const mega::data::Record& recor
   std::vector<float> result = mega::infer::outputs_of(model, encoder, record, {*classifier.pool, work});
   const mega::Signature& signature = model.signature();
   if (!signature.target_mean.empty()) mega::to_target_units(result, signature);
+  check_finite(result);
   size_t count = 0;
   copy_out(result, outputs, &count, "outputs");
 }
@@ -203,6 +210,7 @@ mega_status mega_session_logits(mega_session* session, const float** logits, siz
     const float*& first = at(logits, "the output logits");
     size_t& number = at(count, "the output count");
     const auto all = at(session, "a session").session.logits();
+    check_finite(all);
     first = all.data();
     number = all.size();
   });
@@ -272,6 +280,9 @@ mega_status mega_classify_values(const mega_classifier* classifier, const float*
     mega::data::Record record;
     record.where = "the input";
     record.values.assign(all.begin(), all.end());
+    const auto& input = at(classifier, "a classifier").model->encoder().signature().input.input;
+    mega::require(!std::holds_alternative<mega::TextInput>(input),
+                  "this model reads text, not numbers: use mega_classify_bytes");
     classify(at(classifier, "a classifier"), record, 1, array(outputs, output_count, "outputs"));
   });
 }
