@@ -184,6 +184,11 @@ void require_input(const mega_classifier& classifier, std::initializer_list<mega
                 function);
 }
 
+void check_finite(std::span<const float> numbers) {
+  mega::require(std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); }),
+                "the model's outputs are not finite: its weights are damaged, or training diverged");
+}
+
 void classify(const mega_classifier& classifier, const mega::data::Record& record, size_t documents,
               std::span<float> outputs) {
   const mega::infer::Classifier& model = *classifier.model;
@@ -194,9 +199,7 @@ void classify(const mega_classifier& classifier, const mega::data::Record& recor
   std::vector<float> result = mega::infer::outputs_of(model, encoder, record, {*classifier.pool, work});
   const mega::Signature& signature = model.signature();
   if (!signature.target_mean.empty()) mega::to_target_units(result, signature);
-  for (const float x : result)
-    mega::require(std::isfinite(x), "the model's output is ", x,
-                  ": its weights are damaged, or training diverged");
+  check_finite(result);
   size_t count = 0;
   copy_out(result, outputs, &count, "outputs");
 }
@@ -292,6 +295,7 @@ mega_status mega_session_logits(mega_session* session, const float** logits, siz
     const float*& first = at(logits, "the output logits");
     size_t& number = at(count, "the output count");
     const auto all = session_at(session).logits();
+    check_finite(all);
     first = all.data();
     number = all.size();
   });

@@ -1,6 +1,7 @@
 // The C interface, compared with the same models through the C++ interface.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <thread>
 
 #include "mega/base/child_process.h"
+#include "mega/base/file.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 #include "mega/base/version.h"
@@ -638,6 +640,51 @@ TEST(CLibrary, ExportsOnlyItsInterface) {
     ++functions;
   }
   EXPECT_GE(functions, 35);
+}
+
+TEST_F(CClassifierTest, ATextModelReadsNoNumbers) {
+  Signature signature;
+  signature.classes = {"a", "b", "c"};
+  signature.input.input = TextInput{};
+  const CClassifier classifier = open({testing::tiny_classifier()}, signature);
+  const std::vector<float> values = {0.5F, 1.0F};
+  std::vector<float> outputs(3);
+  EXPECT_EQ(mega_classify_values(classifier.get(), values.data(), 2, outputs.data(), 3, &error_),
+            MEGA_ERROR_REQUEST);
+  EXPECT_STREQ(error_.message, "this model reads text, not numbers: use mega_classify_bytes");
+}
+
+TEST_F(CApiTest, WhatIsNotFiniteIsAnError) {
+  const ModelOptions options{testing::tiny_language_model()};
+  const testing::RandomWeights weights(options, 1);
+  std::vector<TensorView> tensors = weights.tensors();
+  std::vector<float> broken;
+  for (TensorView& tensor : tensors) {
+    if (!tensor.name.starts_with("decoder.layers.1.nffn.fc2.bias")) continue;
+    broken.assign(static_cast<size_t>(tensor.elements()), std::nanf(""));
+    tensor.data = std::as_bytes(std::span(broken));
+  }
+  ASSERT_FALSE(broken.empty());
+  write_model_file(folder_ / "broken", options, tensors);
+  mega_model* opened = nullptr;
+  ASSERT_EQ(mega_model_open((folder_ / "broken").c_str(), &opened, &error_), MEGA_OK) << error_.message;
+  const Model model(opened);
+  mega_session* made = nullptr;
+  ASSERT_EQ(mega_session_new(model.get(), 1, MEGA_CACHE_F32, &made, &error_), MEGA_OK);
+  const CSession session(made);
+  feed(session, {2});
+  const float* logits = nullptr;
+  size_t count = 0;
+  EXPECT_PRED2(contains, message(mega_session_logits(session.get(), &logits, &count, &error_)), "not finite");
+}
+
+TEST_F(CApiTest, AFlippedBitIsAnError) {
+  std::string bytes = read_file(path_);
+  bytes[bytes.size() - 7] = static_cast<char>(bytes[bytes.size() - 7] ^ 4);
+  write_file(folder_ / "flipped", bytes);
+  mega_model* opened = nullptr;
+  EXPECT_PRED2(contains, message(mega_model_open((folder_ / "flipped").c_str(), &opened, &error_)),
+               "the checksum does not match");
 }
 
 }  // namespace
