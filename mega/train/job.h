@@ -29,6 +29,8 @@ class Job {
   TrainOptions& training() { return recipe_.train; }
 
   virtual std::string describe() const = 0;  // the data in one line
+  // What looks wrong with the data, one line each.
+  virtual std::vector<std::string> suspicions() const { return {}; }
   virtual const std::string& checksum() const = 0;
   virtual LargestBatch largest_batch() const = 0;
   // Headline numbers of the data, for the report.

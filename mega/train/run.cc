@@ -127,6 +127,7 @@ void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& upda
 
 void announce(const Job& job, int64_t parameters) {
   say("data        " + job.describe());
+  for (const std::string& suspicion : job.suspicions()) say("warning: " + suspicion);
   say("parameters  " + with_thousands(parameters));
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "mega/data/dataset.h"
+#include "mega/data/recipe_data.h"
+#include "mega/data/suspicions.h"
 #include "mega/train/job.h"
 #include "mega/train/sequence_task.h"
 
@@ -12,6 +14,9 @@ class SequenceJob : public Job {
   explicit SequenceJob(const Recipe& recipe);
 
   std::string describe() const override;
+  std::vector<std::string> suspicions() const override {
+    return find_suspicions(dataset_, data::dataset_request(recipe_));
+  }
   const std::string& checksum() const override { return dataset_.checksum; }
   LargestBatch largest_batch() const override;
   std::vector<std::pair<std::string, std::string>> summary() const override;
