@@ -29,6 +29,10 @@ void add_predict(CLI::App& app, const OtherModels* others);
 void add_inspect_file(CLI::App& app);
 void add_inspect(CLI::App& app);
 
+// `help`, and hidden commands that write completion scripts and manual pages; to be added last.
+// `page_per_command`: commands have manual pages of their own.
+void add_help(CLI::App& app, bool page_per_command);
+
 // In `mega` only.
 void add_quantize(CLI::App& app);
 void add_data(CLI::App& app);

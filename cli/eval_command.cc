@@ -15,8 +15,9 @@ void add_eval(CLI::App& app, Runner<EvalCommand> run) {
                   "labelled examples or a text file (default: the training data's path); other data is used "
                   "as a whole, unless its file names define splits")
       ->type_name("PATH");
-  sub->add_option("--split", command->split, "split to evaluate: train, valid or test")
-      ->capture_default_str();
+  sub->add_option("--split", command->split, "split to evaluate")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"train", "valid", "test"}));
   sub->add_option("--set", command->changes,
                   "set a data option, key=value, e.g. data.skip_broken=true; may be repeated")
       ->allow_extra_args(false)

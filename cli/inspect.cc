@@ -11,6 +11,7 @@
 #include "mega/base/strings.h"
 #include "mega/config/parameter_count.h"
 #include "mega/config/presets.h"
+#include "mega/report/terminal.h"
 
 namespace mega::cli {
 namespace {
@@ -45,11 +46,14 @@ struct StepCost {
     report["multiply_adds_per_token"] = multiply_adds;
   }
   void print() const {
-    std::printf("one training step at length %s, batch %s%s: about %s of activations, %.1f GFLOP\n",
-                with_thousands(tokens).c_str(), with_thousands(batch).c_str(),
-                documents > 1 ? " of pairs" : "",
-                human_bytes(static_cast<uint64_t>(activation_bytes)).c_str(),
-                6.0 * multiply_adds * static_cast<double>(tokens * batch * documents) * 1e-9);
+    char gflop[32];
+    std::snprintf(gflop, sizeof gflop, "%.1f",
+                  6.0 * multiply_adds * static_cast<double>(tokens * batch * documents) * 1e-9);
+    const std::string line = "one training step at length " + with_thousands(tokens) + ", batch " +
+                             with_thousands(batch) + (documents > 1 ? " of pairs" : "") + ": about " +
+                             human_bytes(static_cast<uint64_t>(activation_bytes)) + " of activations, " +
+                             gflop + " GFLOP";
+    std::printf("%s\n", for_terminal(line, stdout, /*indent=*/2).c_str());
   }
 };
 
@@ -108,7 +112,7 @@ void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_
     cost->print();
   else
     std::printf(
-        "This version has the options of this kind of model but cannot build it: no parameter count.\n");
+        "This version has the options of this kind of model but cannot build it:\nno parameter count.\n");
 }
 
 }  // namespace

@@ -70,7 +70,9 @@ nlohmann::ordered_json file_report(const std::string& name, const ModelFile& fil
 void print_options(const std::string& name, const ModelOptions& options) {
   Table table({"option", "value", "meaning"});
   for (const auto& row : option_rows(options)) table.add({row.key, row.value, row.help});
-  std::printf("%s\n%s\n", name.c_str(), table.plain().c_str());
+  std::printf("%s\n", name.c_str());
+  table.print(stdout);
+  std::printf("\n");
 }
 
 void print_parts(const ParameterCount& count) {
@@ -78,7 +80,8 @@ void print_parts(const ParameterCount& count) {
   for (const auto& [part, parameters] : count.parts)
     table.add({part, with_thousands(parameters), share_of(parameters, count.total)});
   table.add({"total", with_thousands(count.total), ""});
-  std::printf("%s\n", table.plain().c_str());
+  table.print(stdout);
+  std::printf("\n");
 }
 
 void print_stored_parts(const ModelFile& file) {
@@ -93,7 +96,8 @@ void print_stored_parts(const ModelFile& file) {
     for (const auto& [type, bytes] : types) all[type] += bytes;
   }
   table.add({"total", with_thousands(count.total), "", stored_as(all)});
-  std::printf("%s\n", table.plain().c_str());
+  table.print(stdout);
+  std::printf("\n");
 }
 
 void print_half_lives(const Safetensors& file) {
@@ -105,7 +109,9 @@ void print_half_lives(const Safetensors& file) {
     table.add({std::to_string(i), one_digit(quantiles.tenth), one_digit(quantiles.half),
                one_digit(quantiles.nine_tenths), one_digit(quantiles.longest)});
   }
-  std::printf("EMA half-lives, in positions:\n%s\n", table.plain().c_str());
+  std::printf("EMA half-lives, in positions:\n");
+  table.print(stdout);
+  std::printf("\n");
 }
 
 }  // namespace mega::cli

@@ -1,5 +1,6 @@
 // The program `mega`: declares all commands and runs those that need no libtorch. The others, and the models
 // that the engine cannot run, are left to `mega-torch`.
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,10 @@ class TorchProgramModels : public OtherModels {
   char** arguments_;
 };
 
+void group(CLI::App& app, const char* title, std::initializer_list<const char*> commands) {
+  for (const char* command : commands) app.get_subcommand(command)->group(title);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Mega: moving average equipped gated attention. Trains, evaluates and runs Mega models on CPUs."};
@@ -48,6 +53,13 @@ int run(int argc, char** argv) {
   add_inspect(app);
   add_quantize(app);
   add_bench(app, hand_over);
+  add_help(app, /*page_per_command=*/true);
+  group(app, "Train a model", {"presets", "data", "train", "eval"});
+  group(app, "Use a model", {"predict", "generate", "score", "inspect", "quantize"});
+  group(app, "More", {"bench", "help"});
+  app.footer(
+      "`mega help COMMAND` explains a command. Exit status: 0 done, 1 failed, 2 wrong command line, 130 "
+      "interrupted.");
   return run_program(app, argc, argv);
 }
 

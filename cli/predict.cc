@@ -251,8 +251,8 @@ void add_predict(CLI::App& app, const OtherModels* others) {
   sub->add_flag("--json", command->json, "print one JSON object per line");
   CLI::Option* stream = sub->add_flag(
       "--stream", command->streams,
-      "classify unbounded input at regular intervals: bytes of text, or signed 16-bit mono samples at the "
-      "model's rate, raw or WAV; needs a causal model (preset audio-stream)");
+      "classify unbounded input at regular intervals: bytes of text, or audio, as WAV or raw signed 16-bit "
+      "samples; needs a causal model (preset audio-stream)");
   sub->add_option("--every", command->stream.every,
                   "--stream: positions between decisions (default: depends on the model)")
       ->check(CLI::PositiveNumber)
@@ -261,6 +261,17 @@ void add_predict(CLI::App& app, const OtherModels* others) {
                   "--stream: last positions that a decision covers, 0 for all (default: depends on the "
                   "model)")
       ->check(CLI::NonNegativeNumber)
+      ->needs(stream);
+  sub->add_option("--rate", command->stream.rate,
+                  "--stream: samples per second of raw audio (default: the model's rate)")
+      ->check(CLI::Range(1, 1000000))
+      ->needs(stream);
+  sub->add_option("--channels", command->stream.channels, "--stream: channels of raw audio; they are mixed")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 65536))
+      ->needs(stream);
+  sub->add_flag("--changes", command->stream.changes,
+                "--stream: print a decision only when its class is not that of the one before")
       ->needs(stream);
   sub->callback([command] { command->run(); });
 }

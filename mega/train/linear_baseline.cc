@@ -50,7 +50,8 @@ std::optional<BaselineScores> train_linear_baseline(const Recipe& recipe, const 
   SequenceTask task(linear, dataset, signature, torch::kCPU);
   train(task, linear.train, kForTraining * max_seconds);
   BaselineScores result;
-  result.name = "linear (bag of n-grams)";
+  result.name = linear.model.kind_name();
+  result.title = "bag of n-grams (linear)";
   Report unused;
   result.valid = task.evaluate();
   result.test = task.test(unused);

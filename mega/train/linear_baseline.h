@@ -13,8 +13,8 @@
 namespace mega::train {
 
 struct BaselineScores {
-  std::string name;
-  Scores valid, test;  // empty where there are no such examples
+  std::string name, title;  // "linear", and in words
+  Scores valid, test;       // empty where there are no such examples
   double seconds = 0.0;
 };
 

@@ -94,12 +94,18 @@ void require_same_data(const fs::path& folder, const std::string& checksum) {
        " to continue from this model");
 }
 
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3gs", seconds);
+  return text;
+}
+
 // The number of updates from train.epochs or train.time, which training corrects as it goes. The warm-up
 // keeps its share, and there are about ten evaluations, unless the user set these.
 void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& update,
                  const RunRequest& request) {
   constexpr double kTrainingShare = 0.8;  // of a time budget; the rest is for data, evaluations and the test
-  constexpr int kEvaluations = 12;
+  constexpr double kEvaluations = 16;     // of all the time; about ten while it trains
   const auto is_set = [&](const char* key) {
     return std::find(request.set.begin(), request.set.end(), key) != request.set.end();
   };
@@ -111,7 +117,7 @@ void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& upda
   if (!options.time.empty()) {
     const double seconds = parse_period(options.time).count;
     updates = kTrainingShare * seconds / update.seconds;
-    if (!is_set("train.evaluate")) options.evaluate = std::to_string(seconds / kEvaluations) + "s";
+    if (!is_set("train.evaluate")) options.evaluate = seconds_text(seconds / kEvaluations);
   }
   const double factor = updates / static_cast<double>(std::max<int64_t>(1, options.updates));
   options.updates = std::max<int64_t>(1, static_cast<int64_t>(updates));
@@ -170,28 +176,30 @@ void open_folder(const fs::path& folder) {
   require(!error, folder.string(), ": cannot create this folder: ", error.message());
 }
 
-Report::Comparison comparison_of(const Scores& model, const std::vector<BaselineScores>& baselines) {
+Report::Comparison comparison_of(const std::string& kind, const Scores& model,
+                                 const std::vector<BaselineScores>& baselines) {
   Report::Comparison comparison;
   comparison.metric = "test " + model.metrics.front().name;
   comparison.higher_is_better = model.higher_is_better;
   const auto add = [&](const std::string& name, const Metric& metric, bool own) {
     comparison.rows.push_back({name, metric_text(metric).substr(metric.name.size() + 1), metric.value, own});
   };
-  add("this model", model.metrics.front(), true);
+  add(kind, model.metrics.front(), true);
   for (const BaselineScores& one : baselines)
-    if (!one.test.metrics.empty()) add(one.name, one.test.metrics.front(), false);
+    if (!one.test.metrics.empty()) add(one.title, one.test.metrics.front(), false);
   return comparison;
 }
 
 // The test examples are used once, by the model chosen on the validation examples.
 Scores test(const fs::path& folder, Task& task, Trainer& trainer, const RunResult& result) {
-  load_weights(task.model(), ModelFile::open(folder / "model.safetensors").tensors);
+  const ModelFile model = ModelFile::open(folder / "model.safetensors");
+  load_weights(task.model(), model.tensors);
   Report report;
   const Scores scores = task.test(report);
   if (scores.metrics.empty()) return scores;
   for (const Metric& metric : scores.metrics)
     report.summary.emplace_back("test " + metric.name, metric_text(metric).substr(metric.name.size() + 1));
-  report.comparison = comparison_of(scores, result.baselines);
+  report.comparison = comparison_of(model.options.kind_name(), scores, result.baselines);
   trainer.write_report(&report);
   return scores;
 }
@@ -211,7 +219,7 @@ std::vector<BaselineScores> fit_baselines(const Job& job) {
   for (const BaselineScores& one : all) {
     const Scores& scores = one.valid.metrics.empty() ? one.test : one.valid;
     if (!scores.metrics.empty())
-      say("baseline    " + one.name + ": " + (one.valid.metrics.empty() ? "test " : "valid ") +
+      say("baseline    " + one.title + ": " + (one.valid.metrics.empty() ? "test " : "valid ") +
           metric_text(scores.metrics.front()) + ", in " + human_seconds(one.seconds));
   }
   return all;
@@ -221,7 +229,7 @@ std::vector<BaselineScores> fit_baselines(const Job& job) {
 void compare(const Scores& model, const std::vector<BaselineScores>& baselines) {
   for (const BaselineScores& one : baselines)
     if (one.test.better_than(model))
-      say("note: the baseline " + one.name + " is better, with " + metric_text(one.test.metrics.front()) +
+      say("note: the baseline, " + one.title + ", is better, with " + metric_text(one.test.metrics.front()) +
           ": train longer, or use it (mega train text-linear)");
 }
 

@@ -8,7 +8,7 @@ namespace mega::train {
 namespace {
 
 // Of the budget, at most: one evaluation, and the test.
-constexpr double kEvaluationShare = 0.015, kTestShare = 0.1;
+constexpr double kEvaluationShare = 0.01, kTestShare = 0.1;
 constexpr double kReport = 0.5;  // seconds for the last files
 
 }  // namespace

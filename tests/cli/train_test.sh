@@ -150,7 +150,7 @@ expect 1 "cannot create this folder" "${train[@]}" --out "$work/three.txt/x"
 expect 1 "--seeds" "${train[@]}" --out "$work/x" --seeds few
 expect 1 "--time" "${train[@]}" --out "$work/x" --time 5u
 expect 1 "model.safetensors" eval "$work/data"
-expect 1 "--split" eval "$work/whole" --split all
+expect 2 "--split" eval "$work/whole" --split all
 expect 1 "nothing.wav" predict "$work/whole" "$work/nothing.wav"
 [ ! -e "$work/x" ] || failed "a run that failed to start left a folder behind"
 

@@ -127,12 +127,12 @@ TEST(ProgressLine, LeavesOutTheLeastImportantFirst) {
   training.title = "training";
   training.details = {"loss 1.367", "valid accuracy 52.1 % ± 3.1", "accuracy 49.7 %", "38,026 tokens/s"};
   EXPECT_EQ(progress_line(training, 150),
-            "training  [=====>                    ]   21 %  1,234/5,678 examples  loss 1.367  valid accuracy "
+            "training  [====>                ]   21 %  1,234/5,678 examples  loss 1.367  valid accuracy "
             "52.1 % ± 3.1  accuracy 49.7 %  38,026 tokens/s  44.4 s left");
   EXPECT_EQ(progress_line(training, 80),
-            "training  [==>          ]   21 %  1,234/5,678 examples  loss 1.367  44.4 s left");
-  EXPECT_EQ(progress_line(training, 60), "training  [===>              ]   21 %  loss 1.367  44.4 s left");
-  EXPECT_EQ(progress_line(training, 40), "training  [=>     ]   21 %  44.4 s left");
+            "training  [===>          ]   21 %  1,234/5,678 examples  loss 1.367  44.4 s left");
+  EXPECT_EQ(progress_line(training, 60), "training  [===>            ]   21 %  loss 1.367  44.4 s left");
+  EXPECT_EQ(progress_line(training, 40), "training  [=>      ]   21 %  44.4 s left");
   EXPECT_EQ(progress_line(training, 32), "training  [=>     ]  44.4 s left");
   EXPECT_EQ(progress_line(training, 26), "train[=>    ]  44.4 s left");
   for (int64_t width = 21; width < 150; ++width) {
@@ -151,6 +151,8 @@ TEST(ProgressLine, HandlesUnusualNumbers) {
   strange.seconds = std::numeric_limits<double>::infinity();
   const std::string line = progress_line(strange, 100);
   EXPECT_PRED2(contains, line, "0/5,678 examples  two lines [31m");
+  strange.title = "\u009b2J";
+  EXPECT_PRED2(contains, progress_line(strange, 100), "\\u009b2J");
   strange.done = strange.total = std::numeric_limits<int64_t>::max();
   strange.rate = std::numeric_limits<double>::infinity();
   EXPECT_PRED2(contains, progress_line(strange, 0), "100 %");

@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "mega/base/error.h"
+#include "mega/base/file.h"
 #include "mega/base/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/formats/sound_file.h"
@@ -26,6 +27,7 @@ std::set<std::string> lines_of(const fs::path& path) {
   std::set<std::string> all;
   std::error_code none;
   if (!fs::exists(path, none)) return all;
+  require_regular(path);
   LineReader lines(path, size_t{1} << 16);
   for (std::string line; lines.next(line);) all.insert(std::string(trim(line)));
   return all;

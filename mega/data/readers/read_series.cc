@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
+#include "mega/base/file.h"
 #include "mega/base/json.h"
 #include "mega/base/stream.h"
 #include "mega/base/strings.h"
@@ -80,6 +81,9 @@ Series series_of_lines(SeparatedLines& lines, const DataOptions& options) {
     series.trouble = width == series.channels ? append_numbers(cells, lines, series.values)
                                               : std::to_string(width) + " numbers where the first line has " +
                                                     std::to_string(series.channels);
+    if (series.values.size() > file_limit() / sizeof(float))
+      series.trouble = "a series of more than " + human_bytes(file_limit()) +
+                       "; set MEGA_FILE_LIMIT to a larger number of bytes to raise the limit";
     if (!series.trouble.empty()) {
       series.trouble = "line " + std::to_string(lines.number()) + ": " + series.trouble;
       return series;
@@ -373,7 +377,11 @@ std::optional<fs::path> labels_of(const fs::path& series, const LabelRule& rule)
   std::string name = series.filename().string();
   for (const char letter : {'y', 'Y'}) {
     name[0] = letter;
-    if (fs::path labels = series.parent_path() / name; labels != series && fs::exists(labels)) return labels;
+    std::error_code none;
+    if (fs::path labels = series.parent_path() / name; labels != series && fs::exists(labels, none)) {
+      require_regular(labels);
+      return labels;
+    }
   }
   if (!rule.required) return std::nullopt;
   name[0] = 'y';

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kLongestText = size_t{1} << 30;
-
 Column text_column(const DataOptions& options) {
   return {.title = "text",
           .option = "text_column",
@@ -157,8 +155,7 @@ void read_file_of_rows(const fs::path& path, const Layout& layout, const DataOpt
 Record read_text_file(const fs::path& path) {
   Record record;
   record.where = path == "-" ? "standard input" : path.string();
-  record.bytes = read_stream(path, kLongestText);
-  record.bytes.shrink_to_fit();
+  record.bytes = read_stream(path);
   return record;
 }
 
