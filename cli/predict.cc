@@ -16,6 +16,7 @@
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/config/presets.h"
+#include "mega/data/dataset.h"
 #include "mega/data/readers/read_inputs.h"
 
 namespace mega::cli {
@@ -115,7 +116,12 @@ class Answers {
     if (!record.id.empty()) object["id"] = record.id;
     if (std::holds_alternative<TextInput>(classifier_.signature().input.input)) object["text"] = record.bytes;
     if (classifier_.documents() == 2) object["second"] = record.second;
-    if (!record.label.empty()) object["label"] = record.label;
+    if (record.label.empty()) return object;
+    const std::vector<float> targets = data::parse_targets(record.label);
+    if (classifier_.signature().classes.empty() && !targets.empty())
+      object["targets"] = targets;
+    else
+      object["label"] = record.label;
     return object;
   }
 

@@ -176,22 +176,6 @@ std::vector<std::string> found_classes(const Numbers& used, const Examples& exam
   return classes;
 }
 
-// The numbers of a regression's label; none when it is something else.
-std::vector<float> parse_targets(const std::string& label) {
-  constexpr std::string_view kBetween = " ,;";
-  std::vector<float> numbers;
-  for (size_t at = label.find_first_not_of(kBetween); at != std::string::npos;) {
-    const size_t end = std::min(label.find_first_of(kBetween, at), label.size());
-    double number = 0.0;
-    const auto [stop, error] = std::from_chars(label.data() + at, label.data() + end, number);
-    const auto target = static_cast<float>(number);
-    if (error != std::errc() || stop != label.data() + end || !std::isfinite(target)) return {};
-    numbers.push_back(target);
-    at = label.find_first_not_of(kBetween, end);
-  }
-  return numbers;
-}
-
 // Adds an example with its label to its part, or says why it cannot.
 class Labeller {
  public:
@@ -293,6 +277,21 @@ DataFormat find_format(const DatasetRequest& request) {
   if (std::holds_alternative<AudioInput>(request.input.input)) return DataFormat::audio;
   if (std::holds_alternative<SeriesInput>(request.input.input)) return DataFormat::series;
   return image_format(request.data.path);
+}
+
+std::vector<float> parse_targets(const std::string& label) {
+  constexpr std::string_view kBetween = " ,;";
+  std::vector<float> numbers;
+  for (size_t at = label.find_first_not_of(kBetween); at != std::string::npos;) {
+    const size_t end = std::min(label.find_first_of(kBetween, at), label.size());
+    double number = 0.0;
+    const auto [stop, error] = std::from_chars(label.data() + at, label.data() + end, number);
+    const auto target = static_cast<float>(number);
+    if (error != std::errc() || stop != label.data() + end || !std::isfinite(target)) return {};
+    numbers.push_back(target);
+    at = label.find_first_not_of(kBetween, end);
+  }
+  return numbers;
 }
 
 void read_examples(const DatasetRequest& request, RecordSink& sink, Problems& problems) {

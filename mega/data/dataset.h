@@ -40,6 +40,9 @@ Dataset load_dataset(const DatasetRequest& request);
 // The examples of request.data.path alone, in the order in which load_dataset reads them.
 void read_examples(const DatasetRequest& request, RecordSink& sink, Problems& problems);
 
+// The numbers of a regression's label; none when it is something else.
+std::vector<float> parse_targets(const std::string& label);
+
 const char* split_name(Split split);
 
 }  // namespace mega::data

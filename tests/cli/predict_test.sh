@@ -63,7 +63,8 @@ grep -qF "1 of 2 inputs are longer" "$work/notes" || failed "no word on a text t
 
 # Numbers, sounds, pictures and ListOps: files and folders of training.
 same "series" "$(json "$series" "$old/data/series.jsonl" | lines)" "$(lines <"$old/data/series.jsonl")"
-json "$series" "$old/data/series.jsonl" | head -n 1 | grep -qF '"label":"22.59 -3.8","values":[' || failed "label of a series"
+json "$series" "$old/data/series.jsonl" | head -n 1 | grep -qE '"targets":\[22.59[0-9]*,-3.7[0-9]*\],"values":\[' ||
+  failed "targets of a series"
 printf '1;2,5;3;4\n5;6;7;8\n' >"$work/values.csv"
 printf '{"values": [1, 2.5, 3, 4]}\n{"values": [5, 6, 7, 8]}\n' >"$work/values.jsonl"
 values() { sed 's/.*"values"//'; }

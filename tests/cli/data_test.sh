@@ -1,0 +1,44 @@
+# data check: what looks wrong with data, and exit status 1 where train would stop.
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
+export MEGA_CACHE=$work/cache
+bytes=(--set input.units=bytes --set model.vocabulary=264)
+check() {
+  local status=$1 text=$2 file=$3
+  shift 3
+  expect "$status" "$text" data check text-small "$work/$file" "${bytes[@]}" "$@"
+}
+
+# rows COUNT: so many examples of two classes, with semicolons.
+rows() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s;the text, of number %d\n", i % 2 ? "good" : "bad", i }'; }
+
+{ echo "label;text" && rows 100; } >"$work/good.csv"
+check 0 "format text" good.csv
+"$mega" data check text-small "$work/good.csv" "${bytes[@]}" 2>&1 | grep -q warning && failed "a warning about good data"
+"$mega" data check text-small "$work/good.csv" "${bytes[@]}" --json | grep -qF '"warnings": []' || failed "no warnings in JSON"
+
+{ echo "mood;comment" && rows 100; } >"$work/header.csv"
+check 0 "warning: header.csv:1: the first line looks like a header" header.csv
+check 0 "format text" header.csv --set data.header=yes --set data.label_column=mood
+{ echo "label;text" && rows 100 | awk '{ printf "u%d%s\n", NR, $0 }'; } >"$work/ids.csv"
+check 0 "100 classes for 100 examples" ids.csv
+{ echo "label;text" && rows 100 && echo "rare;once"; } >"$work/rare.csv"
+check 0 "1 class has a single example (\"rare\")" rare.csv
+{ echo "label;text" && rows 100 | sed 's/^good/0.5/; s/^bad/1.5/'; } >"$work/numbers.csv"
+check 0 "--set model.objective=regression" numbers.csv
+check 0 "no test examples" good.csv --set data.test_share=0
+
+# What train would stop at.
+{ echo "label;text" && rows 100 | sed 's/^bad/good/'; } >"$work/one.csv"
+check 1 "would stop: all examples belong to one class" one.csv
+check 1 "all examples have the label \"good\"" one.csv
+{ cat "$work/good.csv" && echo "torn"; } >"$work/torn.csv"
+check 1 "would stop: 1 example cannot be used" torn.csv
+check 0 "torn.csv:102" torn.csv --set data.skip_broken=true
+{ echo "label;text" && rows 100 | sed 's/;.*/;/'; } >"$work/empty.csv"
+check 1 "the text is empty" empty.csv
+check 1 "no such file" none.csv
+check 1 "no column \"stars\"" good.csv --set data.label_column=stars --set data.header=yes
+
+echo "$failures failures"
+[ "$failures" = 0 ]
