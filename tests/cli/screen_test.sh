@@ -51,7 +51,7 @@ for i in $(seq 100); do printf 'good\tI like this %d\nbad\tI do not like this %d
 tiny=(--threads 1 --set model.layers=1 --set model.block.width=16 --set model.block.values=32 --set model.block.shared=8
   --set model.block.hidden=16 --set model.block.chunk=32 --set model.block.ema.dimension=4 --set input.units=bytes)
 screen 80 "$mega" train text-small --data "$work/texts.tsv" --out "$work/run" "${tiny[@]}" \
-  --updates 60 --set train.warmup=5 --set train.evaluate=20u >"$work/training" || failed "training on a terminal"
+  --updates 300 --set train.warmup=5 --set train.evaluate=100u >"$work/training" || failed "training on a terminal"
 width=$(sed "s#$work#/work#g" "$work/training" | LC_ALL=C.UTF-8 wc -L)
 [ "$width" -le 80 ] || { failed "training: $width columns" && cat "$work/training"; }
 tr '\r' '\n' <"$work/training" | grep -q '^training  \[.*\].*loss' || failed "training: no bar with a loss"
