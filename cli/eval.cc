@@ -13,6 +13,7 @@
 #include "mega/ops/runtime.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
+#include "mega/train/predictions_file.h"
 #include "mega/train/run.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/sequence_task.h"
@@ -84,6 +85,7 @@ void Evaluate::run_classifier() {
     options.progress = [&](int64_t done) { progress.update(done); };
     evaluation = train::evaluate(*saved.model, part, encoder, documents, options);
   }
+  if (!predictions.empty()) train::write_predictions(predictions, evaluation, part, dataset.classes);
   const train::Scores scores = evaluation.scores();
   const auto confusion = evaluation.confusion(std::ssize(dataset.classes));
   const std::vector<ClassMetrics> metrics = class_metrics(confusion);
@@ -91,10 +93,7 @@ void Evaluate::run_classifier() {
   if (json) {
     nlohmann::ordered_json report = {
         {"model", model}, {"split", split}, {"examples", evaluation.answers.size()}};
-    for (const train::Metric& metric : scores.metrics) {
-      report[metric.name] = metric.value;
-      report[metric.name + " ±"] = metric.uncertainty;
-    }
+    report.update(train::to_json(scores));
     for (size_t i = 0; i < metrics.size(); ++i)
       report["classes"][dataset.classes[i]] = {{"examples", metrics[i].count},
                                                {"precision", metrics[i].precision},

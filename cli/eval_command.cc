@@ -24,6 +24,10 @@ void add_eval(CLI::App& app, Runner<EvalCommand> run) {
       ->type_name("KEY=VALUE");
   sub->add_option("--examples", command->examples, "max number of examples (default: all)")
       ->check(CLI::NonNegativeNumber);
+  sub->add_option("--predictions", command->predictions,
+                  "classifiers: also write each example's label and prediction to this file: .csv, .tsv, or "
+                  "JSON lines")
+      ->type_name("FILE");
   LanguageReading& reading = command->reading;
   sub->add_option("--chunk", reading.chunk,
                   "language models: attention chunk size in tokens (default: as in training)")

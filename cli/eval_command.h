@@ -21,7 +21,7 @@ struct LanguageReading {
 };
 
 struct EvalCommand {
-  std::string model, path, split = "test", device = "cpu";
+  std::string model, path, split = "test", device = "cpu", predictions;
   std::vector<std::string> changes;
   int64_t examples = 0;
   int threads = 0;

@@ -4,11 +4,11 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "mega/base/error.h"
+#include "mega/base/wait_policy.h"
 
 namespace mega::cli {
 namespace {
@@ -31,17 +31,9 @@ fs::path find_torch_program() {
 
 }  // namespace
 
-void set_wait_policy() {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  setenv("OMP_WAIT_POLICY", "passive", /*replace=*/0);
-  // GNU OpenMP: rounds of waiting before a thread sleeps, a few microseconds. Without it, passive is 0, and
-  // the many short parallel regions of a training step would each wake their threads.
-  setenv("GOMP_SPINCOUNT", "100", /*replace=*/0);
-}
-
 void run_torch_program(char** arguments) {
   const fs::path program = find_torch_program();
-  set_wait_policy();
+  let_idle_threads_sleep();
   std::fflush(nullptr);
   execv(program.c_str(), arguments);
   fail(program.string(), ": cannot be run: ", std::strerror(errno));

@@ -65,15 +65,18 @@ Recipe Train::load() const {
 }
 
 train::RunResult Train::run_one(const Recipe& loaded, const std::filesystem::path& folder) const {
-  require(resume || estimate || !train::holds_a_run(folder), folder.string(),
-          " holds a run already: continue it with --resume, or choose another folder with --out DIR");
+  require(resume || restart || estimate || !train::holds_a_run(folder), folder.string(),
+          " holds a run already: continue it with --resume, replace it with --restart, or choose another "
+          "folder with --out DIR");
   train::RunRequest request;
   request.recipe = loaded;
   request.folder = folder;
   request.resume = resume;
   request.estimate_only = estimate;
   request.device = device;
-  request.seconds = parse_period(time).count;
+  request.restart = restart;
+  request.preset = recipe;
+  request.set = keys();
   request.command = typed;
   const train::RunResult result = train::run(request);
   if (estimate) return result;
@@ -92,9 +95,6 @@ train::RunResult Train::run_one(const Recipe& loaded, const std::filesystem::pat
 
 void Train::run() {
   ops::set_threads(threads);
-  if (!time.empty())
-    require(parse_period(time).unit == Period::Unit::seconds,
-            "--time: expected a duration such as 90s, 10m or 2h");
   Recipe loaded = load();
   const std::string name = recipe.empty() ? out : std::filesystem::path(recipe).stem().string();
   const std::filesystem::path folder =

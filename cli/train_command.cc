@@ -28,33 +28,29 @@ void print_options(const TrainCommand& command) {
   std::printf("%s\n\n%s", join(wrap(title, width), "\n").c_str(), list.c_str());
 }
 
-constexpr Shorthand kShorthands[] = {{"--epochs", "train.epochs"},
-                                     {"--updates", "train.updates"},
-                                     {"--lr", "train.learning_rate"},
-                                     {"--batch", "train.batch"},
-                                     {"--seed", "train.seed"},
-                                     {"--text-column", "data.text_column"},
-                                     {"--label-column", "data.label_column"}};
+constexpr Shorthand kShorthands[] = {{"--time", "train.time", "TIME"},
+                                     {"--epochs", "train.epochs", "X"},
+                                     {"--updates", "train.updates", "N"},
+                                     {"--lr", "train.learning_rate", "X"},
+                                     {"--batch", "train.batch", "N"},
+                                     {"--seed", "train.seed", "N"},
+                                     {"--text-column", "data.text_column", "NAME"},
+                                     {"--label-column", "data.label_column", "NAME"}};
 
-std::string value_name(const OptionRow& row) {
-  if (row.type.starts_with("a whole number")) return "N";
-  return row.type.starts_with("a number") ? "X" : "NAME";
-}
-
-// Those of options that there are, with the help of the option.
+// With the help of the option that they stand for.
 void add_shorthands(CLI::App& app, TrainCommand& command) {
   const std::vector<OptionRow> rows = option_rows(Recipe());
   for (const Shorthand& shorthand : kShorthands) {
     const std::string key = shorthand.key;
     const auto is_it = [&](const OptionRow& row) { return row.key == key; };
     const auto row = std::find_if(rows.begin(), rows.end(), is_it);
-    if (row == rows.end()) continue;
+    require(row != rows.end(), shorthand.flag, ": there is no option ", key);
     const auto use = [&command, key](const std::string& value) {
       command.shorthands.push_back(key + "=" + value);
     };
-    app.add_option_function<std::string>(
-           shorthand.flag, use, row->help + " (short for --set " + key + "=" + value_name(*row) + ")")
-        ->type_name(value_name(*row));
+    app.add_option_function<std::string>(shorthand.flag, use,
+                                         row->help + " (short for --set " + key + "=" + shorthand.value + ")")
+        ->type_name(shorthand.value);
   }
 }
 
@@ -73,8 +69,23 @@ std::span<const Shorthand> train_shorthands() { return kShorthands; }
 void TrainCommand::apply(Recipe& loaded) const {
   if (!data.empty()) loaded.data.path = data;
   if (!init.empty()) loaded.train.init = init;
+  // However the user says how long to train, it replaces what the recipe says.
+  const std::vector<std::string> set = keys();
+  const auto is_set = [&](const char* key) { return std::find(set.begin(), set.end(), key) != set.end(); };
+  if (is_set("train.updates") || is_set("train.epochs") || is_set("train.time")) {
+    loaded.train.epochs = 0.0;
+    loaded.train.time.clear();
+  }
   for (const std::string& assignment : shorthands) change(loaded, assignment);
   for (const std::string& assignment : changes) change(loaded, assignment);
+}
+
+std::vector<std::string> TrainCommand::keys() const {
+  std::vector<std::string> keys;
+  for (const auto* assignments : {&shorthands, &changes})
+    for (const std::string& assignment : *assignments)
+      keys.emplace_back(trim(std::string_view(assignment).substr(0, assignment.find('='))));
+  return keys;
 }
 
 void add_train(CLI::App& app, Runner<TrainCommand> run) {
@@ -91,9 +102,6 @@ void add_train(CLI::App& app, Runner<TrainCommand> run) {
   sub->add_option("--init", command->init,
                   "model file to initialise from (train.init); tensors that do not match are listed")
       ->type_name("FILE");
-  sub->add_option("--time", command->time,
-                  "approximate training time (10m, 1h): measures an update and sets train.updates")
-      ->type_name("TIME");
   sub->add_option("--seeds", command->seeds,
                   "repeat with these seeds (1..5 or 1,2,7), report mean ± standard deviation")
       ->type_name("SEEDS");
@@ -104,6 +112,7 @@ void add_train(CLI::App& app, Runner<TrainCommand> run) {
       ->type_name("DEVICE")
       ->capture_default_str();
   sub->add_flag("--resume", command->resume, "resume from the newest checkpoint in --out");
+  sub->add_flag("--restart", command->restart, "start over in --out, replacing the run it holds");
   sub->add_flag("--estimate", command->estimate, "print estimated time and memory, and exit");
   CLI::Option* list =
       sub->add_option(

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <lzma.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -29,8 +30,7 @@ constexpr uint64_t kMemoryLimit = uint64_t{1} << kMemoryLog;
 // The raw file, buffered so that a decoder can leave bytes unread.
 class RawFile {
  public:
-  RawFile(const std::filesystem::path& path, std::string name)
-      : name_(std::move(name)), buffer_(kBufferSize, '\0') {
+  RawFile(const std::filesystem::path& path, std::string name) : name_(std::move(name)) {
     if (path == "-") {
       descriptor_ = STDIN_FILENO;
     } else {
@@ -38,6 +38,7 @@ class RawFile {
       if (descriptor_ < 0) fail(name_, ": cannot open: ", std::strerror(errno));
       owned_ = true;
     }
+    buffer_.resize(buffer_size());
   }
   ~RawFile() {
     if (owned_) ::close(descriptor_);
@@ -79,6 +80,14 @@ class RawFile {
   }
 
  private:
+  // No more than a file needs: of a folder of small ones, each is opened.
+  size_t buffer_size() const {
+    constexpr off_t kLeast = 1 << 12, kMost = kBufferSize;
+    struct stat status {};
+    const bool known = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+    return known ? static_cast<size_t>(std::clamp(status.st_size, kLeast, kMost)) : kBufferSize;
+  }
+
   size_t read(std::span<char> into) {
     while (true) {
       const ssize_t count = ::read(descriptor_, into.data(), into.size());

@@ -1,5 +1,6 @@
 #include "mega/base/json.h"
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
@@ -9,6 +10,31 @@
 #include "mega/base/strings.h"
 
 namespace mega {
+namespace {
+
+template <class Json>
+std::string text_of(const Json& json, int indent) {
+  const std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  // Outside of strings JSON is ASCII, and DEL occurs in strings only: every match can be escaped.
+  std::string safe;
+  safe.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    const bool two_bytes = byte == 0xC2 && next < 0xA0;  // U+0080 to U+009F
+    if (!two_bytes && byte != 0x7F) {
+      safe += text[i];
+      continue;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(two_bytes ? next : byte));
+    safe += escape;
+    i += two_bytes ? 1 : 0;
+  }
+  return safe;
+}
+
+}  // namespace
 
 nlohmann::json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits) {
   using Event = nlohmann::json::parse_event_t;
@@ -37,5 +63,9 @@ nlohmann::json parse_json(std::string_view text, std::string_view where, const J
     fail(where, ": not valid JSON: ", message.substr(0, 300));
   }
 }
+
+std::string json_text(const nlohmann::json& json, int indent) { return text_of(json, indent); }
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) { return text_of(json, indent); }
 
 }  // namespace mega

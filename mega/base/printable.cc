@@ -1,6 +1,7 @@
 #include "mega/base/printable.h"
 
 #include <cstdio>
+#include <utility>
 
 #include "mega/base/utf8.h"
 
@@ -38,5 +39,15 @@ std::string escape(std::string_view text, std::string_view kept) {
 std::string printable(std::string_view text) { return escape(text, ""); }
 
 std::string printable_lines(std::string_view text) { return escape(text, "\n\t"); }
+
+std::string PrintableStream::add(std::string_view piece) {
+  waiting_ += piece;
+  const size_t whole = waiting_.size() - incomplete_bytes(waiting_);
+  const std::string shown = printable_lines(std::string_view(waiting_).substr(0, whole));
+  waiting_.erase(0, whole);
+  return shown;
+}
+
+std::string PrintableStream::finish() { return printable_lines(std::exchange(waiting_, {})); }
 
 }  // namespace mega

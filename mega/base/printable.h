@@ -14,4 +14,16 @@ std::string printable(std::string_view text);
 // The same, but line breaks and tabs stay: for text that is shown as a whole, such as what a model writes.
 std::string printable_lines(std::string_view text);
 
+// The same for text that comes in pieces, which may be cut within a character.
+class PrintableStream {
+ public:
+  // What can be shown now: half a character waits for its rest.
+  std::string add(std::string_view piece);
+  // What is left at the end.
+  std::string finish();
+
+ private:
+  std::string waiting_;
+};
+
 }  // namespace mega

@@ -1,7 +1,11 @@
 #include "mega/base/stream.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "mega/base/compress.h"
@@ -13,8 +17,55 @@ namespace mega {
 namespace {
 
 constexpr size_t kBufferSize = size_t{1} << 18;
+constexpr const char* kFileLimit = "MEGA_FILE_LIMIT";
+
+std::string limit_and_remedy(size_t limit) {
+  const std::string text = human_bytes(limit) + ", the limit";
+  return limit == file_limit() ? text + " (set MEGA_FILE_LIMIT to a larger number of bytes to raise it)"
+                               : text;
+}
+
+[[noreturn]] void fail_without_memory(const std::string& where, size_t bytes) {
+  fail(where, ": not enough memory for the more than ", human_bytes(bytes), " that have to be held of it");
+}
+
+// The whole of a stream. Small files are many, so that the buffer begins small.
+std::string read_all(InputStream& stream, size_t most) {
+  constexpr size_t kFirst = size_t{1} << 12;
+  std::string content;
+  size_t filled = 0;
+  try {
+    while (true) {
+      content.resize(std::max(2 * filled, kFirst));
+      const size_t wanted = content.size() - filled;
+      const size_t count = stream.read(std::span(content).subspan(filled));
+      filled += count;
+      require(filled <= most, stream.name(), ": has more than ", limit_and_remedy(most));
+      if (count < wanted) break;
+    }
+    content.resize(filled);
+    if (content.capacity() / 2 >= filled) content.shrink_to_fit();
+  } catch (const std::bad_alloc&) {
+    fail_without_memory(stream.name(), filled);
+  } catch (const std::length_error&) {
+    fail_without_memory(stream.name(), filled);
+  }
+  return content;
+}
 
 }  // namespace
+
+size_t file_limit() {
+  constexpr size_t kUsual = size_t{1} << 30;
+  const char* text = std::getenv(kFileLimit);
+  if (text == nullptr || *text == '\0') return kUsual;
+  size_t limit = 0;
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, limit);
+  require(error == std::errc() && stop == end && limit > 0, kFileLimit, ": expected a number of bytes, got ",
+          in_quotes(text));
+  return limit;
+}
 
 InputStream::InputStream(const std::filesystem::path& path)
     : name_(path == "-" ? "standard input" : path.string()), source_(open_source(path, name_)) {}
@@ -54,8 +105,8 @@ bool LineReader::next(std::string& line) {
   ++number_;
   std::string_view text(buffer_.data() + begin_, searched);
   if (stop > begin_ + searched && text.ends_with('\r')) text.remove_suffix(1);
-  require(text.size() <= longest_, where(), ": the line is longer than ", human_bytes(longest_),
-          ", the limit; is this a text file?");
+  if (text.size() > longest_)
+    fail(where(), ": the line is longer than ", limit_and_remedy(longest_), "; is this a text file?");
   line.assign(text);
   begin_ = stop;
   return true;
@@ -65,7 +116,11 @@ void LineReader::read_more() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= std::exchange(begin_, 0);
   // Keep at least half free, so that a long line is moved a bounded number of times.
-  if (end_ > buffer_.size() / 2) buffer_.resize(2 * buffer_.size());
+  try {
+    if (end_ > buffer_.size() / 2) buffer_.resize(2 * buffer_.size());
+  } catch (const std::bad_alloc&) {
+    fail_without_memory(stream_.name() + ":" + std::to_string(number_ + 1), end_);
+  }
   const size_t count = stream_.read_some(std::span(buffer_).subspan(end_));
   end_ += count;
   ended_ = count == 0;
@@ -75,18 +130,7 @@ std::string LineReader::where() const { return stream_.name() + ":" + std::to_st
 
 std::string read_stream(const std::filesystem::path& path, size_t most) {
   InputStream stream(path);
-  std::string content;
-  size_t filled = 0;
-  while (true) {
-    content.resize(filled + std::max(filled, kBufferSize));
-    const size_t wanted = content.size() - filled;
-    const size_t count = stream.read(std::span(content).subspan(filled));
-    filled += count;
-    require(filled <= most, stream.name(), ": has more than ", human_bytes(most), ", the limit");
-    if (count < wanted) break;
-  }
-  content.resize(filled);
-  return content;
+  return read_all(stream, most);
 }
 
 OutputStream::OutputStream(const std::filesystem::path& path) : sink_(open_sink(path)) {}

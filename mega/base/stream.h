@@ -14,6 +14,10 @@ namespace mega {
 class ByteSource;
 class ByteSink;
 
+// Most bytes of a file that is held as a whole, and of a line: 1 GiB, or what the environment variable
+// MEGA_FILE_LIMIT says, a number of bytes. A few compressed bytes can unpack to any number of them.
+size_t file_limit();
+
 // The decompressed bytes of a file; "-" is standard input. Compression is detected by content, not by name. A
 // damaged or truncated file is an Error that names it.
 class InputStream {
@@ -41,7 +45,7 @@ class InputStream {
 class LineReader {
  public:
   // A line longer than `longest` bytes is an Error.
-  explicit LineReader(const std::filesystem::path& path, size_t longest = size_t{1} << 30);
+  explicit LineReader(const std::filesystem::path& path, size_t longest = file_limit());
 
   // False at the end.
   bool next(std::string& line);
@@ -60,8 +64,9 @@ class LineReader {
   bool ended_ = false;
 };
 
-// The whole of a file or standard input, decompressed; more than `most` bytes is an Error.
-std::string read_stream(const std::filesystem::path& path, size_t most = size_t{1} << 36);
+// The whole of a file or standard input, decompressed, in a string that has little room to spare. More than
+// `most` bytes, or than fit into memory, are an Error.
+std::string read_stream(const std::filesystem::path& path, size_t most = file_limit());
 
 // An AtomicFile, compressed according to its extension: .gz, .xz, .zst or plain.
 class OutputStream {

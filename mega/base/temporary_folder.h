@@ -6,7 +6,7 @@
 namespace mega {
 
 // A new, empty folder under TMPDIR or /tmp that only this user can read; the destructor removes it with its
-// contents.
+// contents. What killed processes left of theirs is removed by the next constructor.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -18,6 +18,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  int lock_ = -1;
 };
 
 }  // namespace mega

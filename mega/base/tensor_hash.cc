@@ -1,6 +1,7 @@
 #include "mega/base/tensor_hash.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "mega/base/hash.h"
 #include "mega/base/strings.h"
@@ -18,6 +19,13 @@ uint64_t hash_tensors(std::vector<TensorView> tensors, uint64_t seed) {
     hash = hash_bytes(tensor.data, hash);
   }
   return hash;
+}
+
+uint64_t hash_file(const Metadata& metadata, std::vector<TensorView> tensors) {
+  uint64_t hash = 0;
+  for (const auto& [key, text] : metadata)
+    if (key != kChecksumKey) hash = hash_text(text, hash_text(key, hash));
+  return hash_tensors(std::move(tensors), hash);
 }
 
 }  // namespace mega

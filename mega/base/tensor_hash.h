@@ -11,4 +11,10 @@ namespace mega {
 // Hashes names, types, shapes and contents (mega/base/hash.h), independent of the order.
 uint64_t hash_tensors(std::vector<TensorView> tensors, uint64_t seed = 0);
 
+// The metadata key of a file's own checksum.
+inline constexpr const char* kChecksumKey = "checksum";
+
+// Hashes a file: its metadata, except for the checksum itself, and its tensors.
+uint64_t hash_file(const Metadata& metadata, std::vector<TensorView> tensors);
+
 }  // namespace mega

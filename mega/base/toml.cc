@@ -3,10 +3,68 @@
 // The only file that includes toml++, whose headers are slow to compile.
 #include <toml++/toml.h>
 
+#include <algorithm>
+
 #include "mega/base/error.h"
 
 namespace mega {
 namespace {
+
+// Parser and converter go one level of the stack deeper for each part of a dotted key and for each bracket,
+// so both are counted before. Knows of TOML only what it takes to pass over strings and comments.
+class DepthCheck {
+ public:
+  DepthCheck(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  void run() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\'')
+        skip_string(c);
+      else if (c == '#')
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      else
+        count(text_[at_++]);
+    }
+  }
+
+ private:
+  void count(char c) {
+    constexpr int kDeepest = 32;
+    if (c == '.') ++parts_;
+    if (c == '[' || c == '{') ++open_;
+    if ((c == ']' || c == '}') && open_ > 0) --open_;
+    if (c == '\n') ++line_;
+    if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') parts_ = 0;
+    require(parts_ < kDeepest && open_ <= kDeepest, name_, ":", line_, ": nested deeper than ", kDeepest,
+            " levels");
+  }
+
+  void skip_string(char quote) {
+    const bool long_one = text_.substr(at_, 3) == std::string(3, quote);
+    at_ += long_one ? 3 : 1;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '\n' && !long_one) return;  // not valid: the parser will say so
+      if (c == '\n') ++line_;
+      if (c == '\\' && quote == '"' && at_ + 1 < text_.size()) {
+        if (text_[++at_] == '\n') ++line_;
+      } else if (c == quote && (!long_one || text_.substr(at_, 3) == std::string(3, quote))) {
+        break;
+      }
+    }
+    at_ = std::min(at_ + (long_one ? 3 : 1), text_.size());
+    // Up to two quotes may stand before the three that end the string.
+    for (int i = 0; long_one && i < 2 && at_ < text_.size() && text_[at_] == quote; ++i) ++at_;
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  size_t at_ = 0;
+  int line_ = 1;
+  int parts_ = 0;  // dots of the key that is being read
+  int open_ = 0;   // brackets
+};
 
 class Converter {
  public:
@@ -53,6 +111,7 @@ class Converter {
 }  // namespace
 
 TomlDocument parse_toml(std::string_view text, const std::string& name) {
+  DepthCheck(text, name).run();
   try {
     const toml::table table = toml::parse(text, name);
     Converter converter(name);

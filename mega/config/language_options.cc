@@ -43,7 +43,10 @@ void add_adaptive_tensors(TensorList& list, const TokenOptions& options, int64_t
                 pair(0) + ".0.weight");
   for (size_t i = 1; i < bands.size(); ++i) {
     const std::string tail = softmax + "tail." + std::to_string(i - 1);
-    if (!options.tie_projections) list.add_matrix(tail + ".0.weight", bands[i].width, width, ModelPart::head);
+    if (options.tie_projections)  // transposed
+      list.add_tied(tail + ".0.weight", bands[i].width, width, ModelPart::head, pair(i) + ".1.weight");
+    else
+      list.add_matrix(tail + ".0.weight", bands[i].width, width, ModelPart::head);
     list.add_tied(tail + ".2.weight", bands[i].size(), bands[i].width, ModelPart::head,
                   pair(i) + ".0.weight");
   }

@@ -1,5 +1,6 @@
 #include "mega/config/signature.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -100,6 +101,13 @@ std::vector<TensorView> signature_tensors(const Signature& signature) {
                        {static_cast<int64_t>(signature.vocabulary.size())},
                        std::as_bytes(std::span(signature.vocabulary))});
   return tensors;
+}
+
+bool is_signature_tensor(std::string_view name) {
+  const Signature any;
+  const auto all = statistics(any);
+  return name == kVocabularyKey ||
+         std::any_of(all.begin(), all.end(), [&](const auto& statistic) { return name == statistic.first; });
 }
 
 bool has_signature(const Safetensors& file) { return file.metadata().contains(kInputKey); }

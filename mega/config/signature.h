@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mega/base/safetensors.h"
@@ -29,6 +30,9 @@ struct Signature {
 // The signature as metadata and as tensors of a model file; the tensors refer to the signature's memory.
 Metadata signature_metadata(const Signature& signature);
 std::vector<TensorView> signature_tensors(const Signature& signature);
+
+// Whether a tensor of this name is one of a signature.
+bool is_signature_tensor(std::string_view name);
 
 // Whether the file has one.
 bool has_signature(const Safetensors& file);

@@ -3,7 +3,6 @@
 #include <charconv>
 
 #include "mega/base/error.h"
-#include "mega/base/hash.h"
 #include "mega/base/strings.h"
 #include "mega/base/tensor_hash.h"
 
@@ -13,17 +12,13 @@ namespace {
 constexpr const char* kFormatKey = "format";
 constexpr const char* kFormat = "mega-state-2";
 constexpr const char* kFingerprint = "fingerprint";
-constexpr const char* kChecksum = "checksum";
 
 bool is_number(const std::string& key) {
-  return key != kFormatKey && key != kFingerprint && key != kChecksum;
+  return key != kFormatKey && key != kFingerprint && key != kChecksumKey;
 }
 
 std::string checksum(const Metadata& metadata, const std::vector<TensorView>& tensors) {
-  uint64_t hash = 0;
-  for (const auto& [key, text] : metadata)
-    if (key != kChecksum) hash = hash_text(text, hash_text(key, hash));
-  return hexadecimal(hash_tensors(tensors, hash));
+  return hexadecimal(hash_file(metadata, tensors));
 }
 
 // All of the text as one number.
@@ -40,7 +35,7 @@ Number parse_number(const std::string& text, int base, const std::string& where)
 
 StateFile interpret(Safetensors file, const std::string& where) {
   const Metadata& metadata = file.metadata();
-  const auto format = metadata.find(kFormatKey), sum = metadata.find(kChecksum);
+  const auto format = metadata.find(kFormatKey), sum = metadata.find(kChecksumKey);
   require(format != metadata.end(), where, ": not a state file: its metadata has no ", in_quotes(kFormatKey));
   require(format->second == kFormat, where, ": a state of format ", in_quotes(format->second),
           ", this version reads ", in_quotes(kFormat));
@@ -82,7 +77,7 @@ void write_state_file(const std::filesystem::path& path, std::optional<uint64_t>
             ", a state has numbers from 0 only");
     metadata[name] = std::to_string(number);
   }
-  metadata[kChecksum] = checksum(metadata, tensors);
+  metadata[kChecksumKey] = checksum(metadata, tensors);
   write_safetensors(path, std::move(tensors), metadata);
 }
 

@@ -1,13 +1,17 @@
 #include "mega/data/examples.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <span>
 #include <utility>
 
 #include "mega/base/error.h"
+#include "mega/base/memory_limit.h"
+#include "mega/base/strings.h"
 #include "mega/data/corpus/cache_folder.h"
 
 namespace mega::data {
@@ -82,16 +86,37 @@ constexpr size_t kAllocation = 16;
 
 size_t cost_of(const Head& head) { return sizeof(Head) + head.body() + kAllocation; }
 
+int64_t cost_of(const std::string& text) {
+  return static_cast<int64_t>(sizeof(std::string) + text.capacity() + kAllocation);
+}
+
 }  // namespace
 
+Examples::Examples(int64_t memory) : Examples(memory, std::max(memory, memory_limit() / 4)) {}
+
 void Examples::add(Record&& record, const std::shared_ptr<const ExampleFiles>& files) {
-  Entry entry;
-  entry.hash = data::content_hash(record);
-  entry.split = record.split;
-  entry.label = number_of_label(record.label);
-  set_where(entry, record.where);
-  keep_content(entry, record, files);
-  entries_.push_back(std::move(entry));
+  try {
+    Entry entry;
+    entry.hash = data::content_hash(record);
+    entry.split = record.split;
+    entry.label = number_of_label(record.label);
+    set_where(entry, record.where);
+    check_index(record.where);
+    keep_content(entry, record, files);
+    entries_.push_back(std::move(entry));
+  } catch (const std::bad_alloc&) {
+    fail(record.where, ": not enough memory for more than ", with_thousands(size()),
+         " examples; lower data.memory, or use fewer");
+  }
+}
+
+// A few compressed bytes can unpack to any number of lines.
+void Examples::check_index(const std::string& where) const {
+  // A vector that grows has its old elements beside the new ones.
+  const int64_t bytes = 2 * size() * static_cast<int64_t>(sizeof(Entry)) + name_bytes_ + label_bytes_;
+  require(bytes <= index_memory_, where, ": the index of more than ", with_thousands(size()),
+          " examples takes more than ", human_bytes(static_cast<uint64_t>(index_memory_)),
+          ", the limit; raise data.memory, or use fewer");
 }
 
 // The lines of a file share its name: "train.tsv:17" is kept as the last name and the number 17.
@@ -111,6 +136,7 @@ void Examples::set_where(Entry& entry, const std::string& where) {
   if (names_.empty() || names_.back() != name) {
     name.shrink_to_fit();
     names_.push_back(std::move(name));
+    name_bytes_ += cost_of(names_.back());
   }
   entry.name = narrow(names_.size() - 1, where);
 }
@@ -122,6 +148,7 @@ uint32_t Examples::number_of_label(const std::string& label) {
   const uint32_t number = narrow(labels_.size(), label);
   if (label_numbers_.size() < kMostClasses) label_numbers_.emplace(label, number);
   labels_.push_back(label);
+  label_bytes_ += cost_of(labels_.back());
   return number;
 }
 

@@ -15,11 +15,13 @@ namespace mega::data {
 
 // Contents are kept in memory up to a limit, the first ones first. Beyond it, examples that are a file each
 // are read again from their file, all others from a temporary file. An index of some 50 bytes an example
-// always stays in memory.
+// always stays in memory; one that would not fit is an Error.
 class Examples : public RecordSink {
  public:
-  // `memory`: bytes of contents to keep.
-  explicit Examples(int64_t memory) : memory_(memory) {}
+  // `memory`: bytes of contents to keep. The index may have as many, or a quarter of what the machine has if
+  // that is more.
+  explicit Examples(int64_t memory);
+  Examples(int64_t memory, int64_t index_memory) : memory_(memory), index_memory_(index_memory) {}
 
   using RecordSink::add;
   void add(Record&& record, const std::shared_ptr<const ExampleFiles>& files) override;
@@ -60,11 +62,13 @@ class Examples : public RecordSink {
   const Entry& entry(int64_t number) const { return entries_[static_cast<size_t>(number)]; }
   void set_where(Entry& entry, const std::string& where);
   uint32_t number_of_label(const std::string& label);
+  void check_index(const std::string& where) const;
   void keep_content(Entry& entry, const Record& record, const std::shared_ptr<const ExampleFiles>& files);
   Record read_again(const ExampleFiles& files, const std::string& where, uint64_t hash) const;
 
-  int64_t memory_;
+  int64_t memory_, index_memory_;
   int64_t held_ = 0;
+  int64_t name_bytes_ = 0, label_bytes_ = 0;  // of the index
   std::vector<Entry> entries_;
   std::vector<std::string> names_;
   std::vector<std::string> labels_;

@@ -95,6 +95,7 @@ const char* quantized_name(WeightType type) {
 void quantize(const std::filesystem::path& from, const std::filesystem::path& to, WeightType type) {
   const std::string name = quantized_name(type);
   const ModelFile file = ModelFile::open(from);
+  file.verify();
   Metadata metadata = file.tensors.metadata();
   const bool first = metadata.emplace(kQuantized, name).second;
   require(first, from.string(), ": is quantised to ", metadata[kQuantized],
@@ -117,7 +118,7 @@ void quantize(const std::filesystem::path& from, const std::filesystem::path& to
   } catch (const Error& error) {
     fail(from.string(), ": ", error.what());
   }
-  write_safetensors(to, quantizer.tensors(), metadata);
+  write_with_checksum(to, quantizer.tensors(), std::move(metadata));
 }
 
 }  // namespace mega::infer

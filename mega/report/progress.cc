@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/report/terminal.h"
 
@@ -39,7 +40,7 @@ std::string rate_text(double value) {
 std::string on_one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  return text;
+  return printable(text);
 }
 
 double share_of(const ProgressState& state) {
@@ -156,7 +157,8 @@ void Progress::update(int64_t done, const std::vector<std::string>& details) noe
 
 void Progress::say(const std::string& line) noexcept {
   try {
-    const std::string whole = (terminal_ && drawn_ ? kEraseLine : "") + for_terminal(line, to_, 2) + "\n";
+    const std::string safe = for_terminal(printable_lines(line), to_, 2);
+    const std::string whole = (terminal_ && drawn_ ? kEraseLine : "") + safe + "\n";
     std::fwrite(whole.data(), 1, whole.size(), to_);
     std::fflush(to_);
     if (terminal_ && drawn_) draw(false);

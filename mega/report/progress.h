@@ -24,6 +24,9 @@ class Progress {
   // end. Never throws: an output error must not abort a run.
   void update(int64_t done, const std::vector<std::string>& details = {}) noexcept;
 
+  // Where the total turns out to be another.
+  void set_total(int64_t total) { total_ = total; }
+
   // Prints a line above the bar.
   void say(const std::string& line) noexcept;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mega/base/error.h"
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/report/terminal.h"
 
@@ -54,9 +55,12 @@ std::string padded(const std::string& cell, const Column& column) {
   return column.numeric ? space + cell : cell + space;
 }
 
-// A cell must not contain a line break.
+// A cell must not contain a line break, nor anything that a terminal obeys.
 Row single_line(Row row) {
-  for (std::string& cell : row) std::replace(cell.begin(), cell.end(), '\n', ' ');
+  for (std::string& cell : row) {
+    std::replace(cell.begin(), cell.end(), '\n', ' ');
+    cell = printable(cell);
+  }
   return row;
 }
 
@@ -146,8 +150,9 @@ void Table::add(std::vector<std::string> cells) {
 std::string Table::plain() const {
   std::vector<Row> rows;
   for (const Row& row : rows_) rows.push_back(single_line(row));
-  const std::vector<Column> columns = measure(header_, rows);
-  std::string text = plain_line(header_, columns);
+  const Row header = single_line(header_);
+  const std::vector<Column> columns = measure(header, rows);
+  std::string text = plain_line(header, columns);
   Row rule;
   for (const Column& column : columns) rule.emplace_back(static_cast<size_t>(column.width), '-');
   text += plain_line(rule, columns);
@@ -185,7 +190,7 @@ void Table::print(std::FILE* to) const {
 std::string Table::markdown() const {
   std::vector<Row> rows;
   for (const Row& row : rows_) rows.push_back(escape_markdown(single_line(row)));
-  const Row header = escape_markdown(header_);
+  const Row header = escape_markdown(single_line(header_));
   std::vector<Column> columns = measure(header, rows);
   for (Column& column : columns) column.width = std::max<int64_t>(column.width, 3);
   std::string text = markdown_line(header, columns);

@@ -26,7 +26,11 @@ class LanguageTask : public BatchTask {
   int64_t draw(int64_t batches) override;
   void restart() override;
   BatchLoss loss(int64_t batch) override;
+  const char* unit() const override { return "tokens"; }
+  EvaluationSizes evaluation_sizes() const override { return {corpus_.valid.size(), corpus_.test.size()}; }
+  void limit_evaluations(const EvaluationSizes& most) override { limits_ = most; }
   Scores evaluate() override;
+  std::string sample() override;
   Scores test(Report& report) override;
   double chance() const override { return -1.0; }
   void report(Report&) const override {}
@@ -39,12 +43,13 @@ class LanguageTask : public BatchTask {
   int64_t count(const data::Batch& batch) const override { return batch.positions; }
 
  private:
-  Scores evaluate_on(const data::TokenView& text);
+  Scores evaluate_on(const data::TokenView& text, int64_t limit);
 
   Recipe recipe_;
   const data::Corpus& corpus_;
   torch::Device device_;
   std::shared_ptr<models::TokenModel> model_;
+  EvaluationSizes limits_;
   // With train.blocks.carry: the state before the batches of an update, and after each of them, so that the
   // loss of a batch can be recomputed.
   const nn::State& carried() const { return after_.empty() ? carried_ : after_.back(); }

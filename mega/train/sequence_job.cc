@@ -58,6 +58,11 @@ std::vector<std::pair<std::string, std::string>> SequenceJob::summary() const {
           {"longest", with_thousands(largest_batch().length)}};
 }
 
+std::vector<BaselineScores> SequenceJob::baselines(double max_seconds) const {
+  const auto linear = train_linear_baseline(recipe_, dataset_, signature_, max_seconds);
+  return linear ? std::vector{*linear} : std::vector<BaselineScores>{};
+}
+
 std::unique_ptr<Task> SequenceJob::make_task(torch::Device device) const {
   return std::make_unique<SequenceTask>(recipe_, dataset_, signature_, device);
 }

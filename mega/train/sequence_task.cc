@@ -77,6 +77,7 @@ Scores SequenceTask::evaluate() {
   if (dataset_.valid.empty()) return {};
   EvaluationOptions options;
   options.device = device_;
+  options.max_examples = limits_.valid;
   last_evaluation_ = train::evaluate(*model_, dataset_.valid, encoder_, documents_, options);
   return last_evaluation_.scores();
 }
@@ -85,6 +86,7 @@ Scores SequenceTask::test(Report& report) {
   if (dataset_.test.empty()) return {};
   EvaluationOptions options;
   options.device = device_;
+  options.max_examples = limits_.test;
   const Evaluation evaluation = train::evaluate(*model_, dataset_.test, encoder_, documents_, options);
   describe(evaluation, dataset_.test, dataset_.classes, report);
   return evaluation.scores();

@@ -32,6 +32,9 @@ class SequenceTask : public BatchTask {
   const data::Encoder& encoder() const { return encoder_; }
 
   BatchLoss loss(int64_t batch) override;
+  const char* unit() const override { return "examples"; }
+  EvaluationSizes evaluation_sizes() const override { return {dataset_.valid.size(), dataset_.test.size()}; }
+  void limit_evaluations(const EvaluationSizes& most) override { limits_ = most; }
   Scores evaluate() override;
   Scores test(Report& report) override;
   double chance() const override;
@@ -49,6 +52,7 @@ class SequenceTask : public BatchTask {
   int documents_;
   torch::Device device_;
   std::shared_ptr<models::SequenceModel> model_;
+  EvaluationSizes limits_;
   Evaluation last_evaluation_;
 };
 

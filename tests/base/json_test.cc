@@ -41,5 +41,15 @@ TEST(Json, ReportsWhereTextIsInvalid) {
     EXPECT_PRED2(contains, error_of([&] { parse_json(text, "here"); }), "not valid JSON") << text;
 }
 
+TEST(JsonText, HoldsAnyText) {
+  EXPECT_EQ(json_text(nlohmann::json{{"key", "Größe \x1b[31m \xff"}}),
+            "{\"key\":\"Größe \\u001b[31m \uFFFD\"}");
+  // DEL, NEL and CSI, which a terminal may obey, also in keys; U+00A0 is an ordinary character.
+  const nlohmann::ordered_json odd = {{"\u009b", "\x7f\u0085\u00a0"}};
+  EXPECT_EQ(json_text(odd), "{\"\\u009b\":\"\\u007f\\u0085\u00a0\"}");
+  EXPECT_EQ(parse_json(json_text(odd), "here"), nlohmann::json(odd));
+  EXPECT_EQ(json_text(nlohmann::json{1, 2}, 1), "[\n 1,\n 2\n]");
+}
+
 }  // namespace
 }  // namespace mega

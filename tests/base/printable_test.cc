@@ -30,5 +30,23 @@ TEST(Printable, KeepsLineBreaksOfWholeTexts) {
   EXPECT_EQ(printable_lines("one\n\ttwo\r\x1b"), "one\n\ttwo\\r\\x1b");
 }
 
+TEST(PrintableStream, IsNotFooledByPieces) {
+  const std::string text = "a\u009b31m\x1b[0m\n漢\x9b z";
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    PrintableStream stream;
+    std::string shown = stream.add(text.substr(0, cut));
+    shown += stream.add(text.substr(cut));
+    shown += stream.finish();
+    EXPECT_EQ(shown, printable_lines(text)) << cut;
+  }
+  PrintableStream stream;
+  std::string shown;
+  for (const char c : text) shown += stream.add({&c, 1});
+  EXPECT_EQ(shown, printable_lines(text));
+  EXPECT_EQ(stream.add("\xC2"), "");
+  EXPECT_EQ(stream.finish(), "\uFFFD");
+  EXPECT_EQ(stream.finish(), "");
+}
+
 }  // namespace
 }  // namespace mega

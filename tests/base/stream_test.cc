@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -355,6 +357,52 @@ TEST(WithoutPacking, RemovesOneExtension) {
   EXPECT_EQ(without_packing("reviews.tsv"), "reviews.tsv");
   EXPECT_EQ(without_packing(".gz"), ".gz");
   EXPECT_EQ(without_packing("-"), "-");
+}
+
+// A data set is as many strings as it has files.
+TEST(ReadStream, HoldsLittleMoreThanTheContent) {
+  const ScratchFolder folder;
+  for (const size_t size : {0, 1, 100, 5000, 70'000, 300'000}) {
+    write_file(folder / "file", std::string(size, 'x'));
+    const std::string text = read_stream(folder / "file");
+    EXPECT_EQ(text.size(), size);
+    EXPECT_LE(text.capacity(), 2 * size + 32);
+  }
+}
+
+TEST(ReadStream, TheUsualLimitCanBeRaised) {
+  const ScratchFolder folder;
+  EXPECT_EQ(file_limit(), size_t{1} << 30);
+  ::setenv("MEGA_FILE_LIMIT", "1000", 1);
+  EXPECT_EQ(file_limit(), 1000u);
+  write_file(folder / "file", std::string(1001, 'x'));
+  const std::string whole = error_of([&] { read_stream(folder / "file"); });
+  const std::string line = error_of([&] { lines_of(folder / "file"); });
+  const std::string endless = error_of([] { read_stream("/dev/zero"); });
+  ::setenv("MEGA_FILE_LIMIT", "2000", 1);
+  EXPECT_NO_THROW(read_stream(folder / "file"));
+  for (const char* wrong : {"much", "0", "-1", "10GB", "99999999999999999999999"}) {
+    ::setenv("MEGA_FILE_LIMIT", wrong, 1);
+    EXPECT_PRED2(contains, error_of([] { file_limit(); }), "MEGA_FILE_LIMIT: expected a number of bytes");
+  }
+  ::unsetenv("MEGA_FILE_LIMIT");
+  EXPECT_PRED2(contains, whole, "file: has more than 1000 B, the limit");
+  EXPECT_PRED2(contains, whole, "set MEGA_FILE_LIMIT");
+  EXPECT_PRED2(contains, line, "file:1: the line is longer than 1000 B");
+  EXPECT_PRED2(contains, endless, "/dev/zero: has more than 1000 B");
+}
+
+TEST(ReadStream, TooLittleMemoryIsAnErrorThatNamesTheFile) {
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  struct rlimit small = before;
+  small.rlim_cur = rlim_t{512} << 20;
+  if (::setrlimit(RLIMIT_AS, &small) != 0) GTEST_SKIP() << "no limit can be set";
+  const std::string whole = error_of([] { read_stream("/dev/zero"); });
+  const std::string line = error_of([] { lines_of("/dev/zero"); });
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_PRED2(contains, whole, "/dev/zero: not enough memory");
+  EXPECT_PRED2(contains, line, "/dev/zero:1: not enough memory");
 }
 
 }  // namespace

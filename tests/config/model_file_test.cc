@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
+#include "mega/base/file.h"
 #include "mega/base/options_io.h"
 #include "mega/base/version.h"
 #include "mega/config/presets.h"
@@ -86,6 +89,82 @@ TEST_F(ModelFileTest, WritesOnlyValidModels) {
                }),
                "is written by the format itself");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "file"));
+}
+
+TEST_F(ModelFileTest, EveryChangedByteIsNoticed) {
+  write_model_file(folder_ / "file", {}, tensors(), {{"note", "of the writer"}});
+  const std::string good = read_file(folder_ / "file");
+  EXPECT_TRUE(ModelFile::open(folder_ / "file").has_checksum());
+  for (size_t i = 0; i < good.size(); ++i) {
+    for (const char bit : {'\x01', '\x20'}) {
+      std::string changed = good;
+      changed[i] = static_cast<char>(changed[i] ^ bit);
+      try {
+        // The only change that passes makes another key of the checksum's own, and leaves all else as it was.
+        EXPECT_FALSE(ModelFile::parse(std::as_bytes(std::span(changed)), "changed").has_checksum()) << i;
+      } catch (const Error&) {
+      }
+    }
+  }
+  std::string changed = good;
+  changed.back() = static_cast<char>(changed.back() ^ 1);
+  EXPECT_PRED2(contains, error_of([&] { ModelFile::parse(std::as_bytes(std::span(changed)), "changed"); }),
+               "changed: the checksum does not match: the file is damaged");
+}
+
+TEST_F(ModelFileTest, FilesWithoutAChecksumAreRead) {
+  write_model_file(folder_ / "file", {}, tensors());
+  Metadata metadata = ModelFile::open(folder_ / "file").tensors.metadata();
+  ASSERT_EQ(metadata.erase("checksum"), 1u);
+  write_safetensors(folder_ / "file", tensors(), metadata);
+  const ModelFile file = ModelFile::open(folder_ / "file");
+  EXPECT_FALSE(file.has_checksum());
+  EXPECT_NO_THROW(file.verify());
+}
+
+// As of a large file, whose tensors are not read when it is opened.
+TEST_F(ModelFileTest, TheHeadHasAChecksumOfItsOwn) {
+  write_model_file(folder_ / "file", {}, tensors());
+  Metadata metadata = ModelFile::open(folder_ / "file").tensors.metadata();
+  std::string& sum = metadata.at("checksum");
+  ASSERT_EQ(sum.size(), 33u);
+  sum[20] = sum[20] == '0' ? '1' : '0';
+  const auto error = [&] {
+    write_safetensors(folder_ / "file", tensors(), metadata);
+    return error_of([&] { ModelFile::open(folder_ / "file"); });
+  };
+  EXPECT_PRED2(contains, error(), "the file is damaged; copy");
+  sum[3] = sum[3] == '0' ? '1' : '0';
+  EXPECT_PRED2(contains, error(), "was changed by another program");
+}
+
+TEST_F(ModelFileTest, SurplusTensorsAreNamed) {
+  const ModelOptions options;
+  std::vector<TensorView> all;
+  std::deque<std::vector<float>> memory;
+  const auto add = [&](const std::string& name, const std::vector<int64_t>& shape, DType dtype) {
+    int64_t bytes = element_size(dtype);
+    for (const int64_t size : shape) bytes *= size;
+    const auto& data = memory.emplace_back(static_cast<size_t>((bytes + 3) / 4));
+    all.push_back({name, dtype, shape, std::as_bytes(std::span(data)).first(static_cast<size_t>(bytes))});
+  };
+  for (const TensorInfo& tensor : options.kind().tensors()) add(tensor.name, tensor.shape, tensor.dtype);
+  const std::string matrix = "sentence_projection_layer.weight";
+  const auto check = [&] {
+    write_model_file(folder_ / "file", options, all);
+    const ModelFile file = ModelFile::open(folder_ / "file");
+    check_tensors(file.options, file.tensors);
+  };
+  EXPECT_NO_THROW(check());
+  add(scale_name(matrix), {2}, DType::F32);
+  add("signature.mean", {1}, DType::F32);
+  add("vocabulary", {1}, DType::U8);
+  EXPECT_NO_THROW(check()) << "scales, and what a signature has";
+  for (const char* name : {"classifier.0.0.bias_scale", "a\x1b", "c", "d"}) add(name, {1}, DType::F32);
+  const std::string error = error_of(check);
+  EXPECT_PRED2(contains, error, "tensors that a model of these options does not have: ");
+  EXPECT_PRED2(contains, error, "\"a\\x1b\"");
+  EXPECT_PRED2(contains, error, " and 1 more");
 }
 
 }  // namespace

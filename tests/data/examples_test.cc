@@ -200,5 +200,20 @@ TEST_F(ExamplesTest, ASpoolThatCannotBeWrittenSaysWhatToDo) {
   EXPECT_PRED2(contains, error, "raise data.memory");
 }
 
+TEST_F(ExamplesTest, AnIndexThatDoesNotFitIsAnError) {
+  Examples examples(0, 100'000);
+  const std::string error = error_of([&] {
+    for (int i = 0; i < 1'000'000; ++i) {
+      Record record;
+      record.where = "bomb.csv:" + std::to_string(i + 1);
+      record.bytes = "a";
+      examples.add(std::move(record));
+    }
+  });
+  EXPECT_PRED2(contains, error, "bomb.csv:");
+  EXPECT_PRED2(contains, error, "takes more than 97.7 KiB, the limit; raise data.memory");
+  EXPECT_LT(examples.size(), 2000);
+}
+
 }  // namespace
 }  // namespace mega::data

@@ -10,6 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/file.h"
 #include "mega/base/temporary_folder.h"
+#include "mega/base/tensor_hash.h"
 #include "mega/infer/models/classifier.h"
 #include "mega/infer/quantize.h"
 #include "mega/infer/session.h"
@@ -111,6 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (choices.ConsumeBool()) {
     const std::string& good = models[choices.ConsumeIntegralInRange<size_t>(0, models.size() - 1)];
     mega::testing::EditedFile file(mega::Safetensors::parse(std::as_bytes(std::span(good)), "good"));
+    file.metadata.erase(mega::kChecksumKey);  // or no change would get past it
     file.edit(choices);
     bytes = file.bytes();
   } else {

@@ -61,6 +61,14 @@ TEST_F(Quantize, EachRowHasItsScale) {
   EXPECT_EQ(numbers<float>(file.at(scale_name(kMatrix))), (std::vector<float>{1, 0, 1.0f / 127}));
 }
 
+TEST_F(Quantize, WritesAChecksumOfItsOwn) {
+  write({{kMatrix, {{1, 2}, {1, 2}}}});
+  quantize(from_, to_, WeightType::bf16);
+  const ModelFile before = ModelFile::open(from_), after = ModelFile::open(to_);
+  EXPECT_TRUE(after.has_checksum());
+  EXPECT_NE(before.tensors.metadata().at("checksum"), after.tensors.metadata().at("checksum"));
+}
+
 TEST_F(Quantize, HandlesTheSmallestAndLargestNumbers) {
   const float least = std::numeric_limits<float>::denorm_min(), most = std::numeric_limits<float>::max() / 2;
   write({{kMatrix, {{3, 2}, {least, -least, 100 * least, -50 * least, most, -most}}}});
@@ -105,6 +113,7 @@ TEST_F(Quantize, OnlyMatricesChange) {
     }
     Metadata expected = before.metadata();
     expected[kQuantized] = quantized_name(type);
+    expected["checksum"] = after.metadata().at("checksum");  // of other tensors
     EXPECT_EQ(after.metadata(), expected);
   }
   // The token embedding has another name, and its rows are tokens.

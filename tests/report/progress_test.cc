@@ -151,6 +151,8 @@ TEST(ProgressLine, HandlesUnusualNumbers) {
   strange.seconds = std::numeric_limits<double>::infinity();
   const std::string line = progress_line(strange, 100);
   EXPECT_PRED2(contains, line, "0/5,678 examples  two lines [31m");
+  strange.title = "\u009b2J";
+  EXPECT_PRED2(contains, progress_line(strange, 100), "\\u009b2J");
   strange.done = strange.total = std::numeric_limits<int64_t>::max();
   strange.rate = std::numeric_limits<double>::infinity();
   EXPECT_PRED2(contains, progress_line(strange, 0), "100 %");

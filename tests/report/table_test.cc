@@ -80,6 +80,17 @@ TEST(Table, WrapsWideCharacters) {
   EXPECT_EQ(table.fitted(5), "name\n-----\n訓練\n訓練\nGröße\n");
 }
 
+// Class names come from data, and may head columns too.
+TEST(Table, CellsDoNotSpeakToTheTerminal) {
+  Table table({"\x1b[2J", "b"});
+  table.add({"a\u009b31m\r", "x\ny\xff"});
+  EXPECT_EQ(table.plain(),
+            "\\x1b[2J       b\n"
+            "------------  ----\n"
+            "a\\u009b31m\\r  x y\uFFFD\n");
+  EXPECT_EQ(table.markdown().find_first_of("\x1b\r"), std::string::npos);
+}
+
 TEST(Table, EmptyTableHasAHeader) { EXPECT_EQ(Table({"a"}).plain(), "a\n-\n"); }
 
 TEST(Table, RejectsRowsOfWrongLength) {

@@ -1,7 +1,5 @@
 #include "mega/data/corpus/corpus.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
+#include "mega/base/file.h"
 #include "mega/base/hash.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
@@ -59,7 +58,7 @@ std::string vocabulary_checksum(std::string_view vocabulary) { return hexadecima
 // A kept vocabulary stands below its checksum; none where it is not there or damaged.
 std::optional<std::string> read_kept_vocabulary(const fs::path& path) {
   std::error_code none;
-  if (!fs::exists(path, none)) return std::nullopt;
+  if (!fs::is_regular_file(path, none)) return std::nullopt;
   const std::string text = read_file(path);
   const size_t line = text.find('\n');
   if (line == std::string::npos) return std::nullopt;
@@ -190,6 +189,7 @@ const TokenView& Corpus::part(Split split) const {
 Corpus load_corpus(const DataOptions& data, const LanguageInput& input,
                    std::shared_ptr<const Tokenizer> known) {
   const fs::path folder = cache_folder("tokens");
+  remove_leftovers(folder);
   const TextSources texts = find_texts(data, folder);
   Corpus corpus;
   corpus.tokenizer = std::move(known);
@@ -225,13 +225,13 @@ TokenView tokenize_once(const fs::path& path, const Tokenizer& tokenizer) {
   require(path == "-" || !fs::is_directory(path, none), path.string(), ": a folder; expected a file of text");
   const fs::path folder = cache_folder("tokens");
   require_writable(folder);
+  remove_leftovers(folder);
   static std::atomic<int> count = 0;
-  const fs::path kept =
-      folder / ("once-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tokens");
+  const fs::path kept = folder / temporary_name("once", count++);
   TokenView view;
   view.name = path == "-" ? "standard input" : path.string();
   TokenWriter writer(kept, tokenizer.size(), 0);
-  tokenize({{path}, nullptr, 0, view.name}, tokenizer, 0, writer);
+  tokenize({{path}, nullptr, 0, view.name, nullptr}, tokenizer, 0, writer);
   view.file = std::make_shared<const TokenFile>(TokenFile::open(kept));
   fs::remove(kept, none);  // the memory map keeps what is in it
   view.end = view.file->size();

@@ -28,7 +28,7 @@ struct Corpus {
 // `known`: the tokenizer of a model, or null in training, where the vocabulary is that of the training text.
 //
 // Vocabulary and tokens are made once, with memory that does not grow with the text, and kept in
-// cache_folder("tokens") under a name that changes with the files and the options.
+// cache_folder("tokens") under a name that changes with what is in the files and with the options.
 Corpus load_corpus(const DataOptions& data, const LanguageInput& input,
                    std::shared_ptr<const Tokenizer> known);
 

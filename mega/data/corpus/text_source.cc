@@ -1,7 +1,5 @@
 #include "mega/data/corpus/text_source.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +19,7 @@ namespace fs = std::filesystem;
 // A copy of standard input, which is read several times, under the name of its content.
 fs::path copy_standard_input(const fs::path& folder) {
   require_writable(folder);
-  const fs::path aside = folder / ("standard-input-of-" + std::to_string(::getpid()));
+  const fs::path aside = folder / temporary_name("standard-input", 0);
   InputStream input("-");
   AtomicFile copy(aside);
   std::string buffer(TextReader::kLongestPart, '\0');
@@ -88,22 +86,14 @@ Found find_named(const DataOptions& options, const fs::path& spool) {
   return found;
 }
 
-// Changes when the file does.
-uint64_t stamp_of(const fs::path& file) {
-  std::error_code error;
-  const uint64_t size = fs::file_size(file, error);
-  const auto time = error ? fs::file_time_type() : fs::last_write_time(file, error);
-  require(!error, file.string(), ": cannot be read: ", error.message());
-  return hash_number(static_cast<uint64_t>(time.time_since_epoch().count()), hash_number(size));
-}
-
 std::string name_of(const std::vector<fs::path>& files, const std::string& path) {
   if (path == "-") return "standard input";
   return files.size() == 1 ? files.front().filename().string() : path;
 }
 
-TextSource whole(const std::vector<fs::path>& files, const std::string& path) {
-  return {files, nullptr, 0, files.empty() ? "" : name_of(files, path)};
+TextSource whole(const std::vector<fs::path>& files, const std::string& path,
+                 const std::shared_ptr<FileHashes>& hashes) {
+  return {files, nullptr, 0, files.empty() ? "" : name_of(files, path), hashes};
 }
 
 }  // namespace
@@ -137,12 +127,9 @@ std::string TextDivision::description() const {
 TextRange TextSource::range() const { return division ? division->piece(piece) : TextRange{files}; }
 
 uint64_t TextSource::fingerprint() const {
+  require(hashes != nullptr, name, ": a text that is read once has no fingerprint");
   uint64_t hash = hash_number(piece);
-  for (const fs::path& file : files) {
-    std::error_code none;
-    hash = hash_text(fs::absolute(file, none).lexically_normal().string(), hash);
-    hash = hash_number(stamp_of(file), hash);
-  }
+  for (const fs::path& file : files) hash = hash_number(hashes->of(file), hash);
   return division ? hash_text(division->description(), hash) : hash;
 }
 
@@ -153,12 +140,13 @@ TextSources find_texts(const DataOptions& options, const fs::path& spool) {
   Found found = find_named(options, spool);
   const bool told = !options.valid.empty() || !options.test.empty() || !found.train.empty() ||
                     !found.valid.empty() || !found.test.empty();
+  const auto hashes = std::make_shared<FileHashes>();
   const auto divided = [&](const std::vector<fs::path>& files, double test_share) {
     const auto division = std::make_shared<TextDivision>(files, options.valid_share, test_share);
     TextSources sources;
     size_t piece = 0;
     for (TextSource* source : {&sources.train, &sources.valid, &sources.test})
-      *source = {files, division, piece++, name_of(files, options.path)};
+      *source = {files, division, piece++, name_of(files, options.path), hashes};
     return sources;
   };
   if (!told) return divided(found.unknown, options.test_share);
@@ -171,9 +159,9 @@ TextSources find_texts(const DataOptions& options, const fs::path& spool) {
   std::sort(found.train.begin(), found.train.end());
   add(found.valid, options.valid);
   add(found.test, options.test);
-  TextSources sources{whole(found.train, options.path),
-                      whole(found.valid, options.valid.empty() ? options.path : options.valid),
-                      whole(found.test, options.test.empty() ? options.path : options.test)};
+  TextSources sources{whole(found.train, options.path, hashes),
+                      whole(found.valid, options.valid.empty() ? options.path : options.valid, hashes),
+                      whole(found.test, options.test.empty() ? options.path : options.test, hashes)};
   if (!found.valid.empty() || found.train.empty()) return sources;
   const TextSources parts = divided(found.train, 0.0);
   sources.train = parts.train;

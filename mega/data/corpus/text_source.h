@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mega/config/data_options.h"
+#include "mega/data/corpus/file_hash.h"
 #include "mega/data/corpus/text_reader.h"
 
 namespace mega::data {
@@ -39,9 +40,11 @@ struct TextSource {
   std::shared_ptr<TextDivision> division;  // null: the files as a whole
   size_t piece = 0;
   std::string name;
+  std::shared_ptr<FileHashes>
+      hashes;  // shared by the sources of one text; null: the fingerprint is not needed
 
   TextRange range() const;
-  // Of the files as they are now (path, size, time of the last change) and of what is taken of them.
+  // Of what is in the files now, in their order, and of what is taken of them. Reads all of them.
   uint64_t fingerprint() const;
 };
 

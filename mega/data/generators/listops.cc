@@ -116,6 +116,7 @@ void write_listops(const std::filesystem::path& folder, const ListOpsOptions& op
                    int64_t valid, int64_t test, uint64_t seed,
                    const std::function<void(int64_t done)>& progress) {
   constexpr int64_t kMostRepeats = 100'000;
+  for (const int64_t count : {train, valid, test}) require_possible(count, "expressions");
   ListOpsGenerator generator(options, seed);
   create_folder(folder);
 

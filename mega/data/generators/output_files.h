@@ -1,6 +1,7 @@
 // What generators write into.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -9,6 +10,13 @@
 #include "mega/base/error.h"
 
 namespace mega::data {
+
+// The most examples of a part that a generator is asked for; what they need is hashed, counted and added up.
+inline constexpr int64_t kMostExamples = 1'000'000'000;
+
+inline void require_possible(int64_t count, const char* what) {
+  require(count >= 0 && count <= kMostExamples, count, " ", what, ": expected 0 to ", kMostExamples);
+}
 
 // Creates the folder and those around it; that it exists already is fine.
 inline void create_folder(const std::filesystem::path& folder) {

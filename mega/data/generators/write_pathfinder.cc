@@ -41,6 +41,7 @@ std::string metadata_line(const PathfinderOptions& options, const PathfinderExam
 void write_pathfinder(const fs::path& folder, const PathfinderOptions& options, int64_t count, uint64_t seed,
                       const std::function<void(int64_t done)>& progress, int threads) {
   check(options);
+  require_possible(count, "pictures");
   const int64_t batches = (count + kBatch - 1) / kBatch;
   create_folder(folder / "metadata");
 

@@ -1,9 +1,13 @@
 #include "mega/data/readers/folders.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <set>
+#include <utility>
 
 #include "mega/base/error.h"
 #include "mega/base/stream.h"
@@ -19,22 +23,55 @@ bool has_extension(const fs::path& path, const std::vector<std::string>& extensi
   return std::find(extensions.begin(), extensions.end(), extension_of(path)) != extensions.end();
 }
 
-// Files below `folder`, sorted level by level so that of two links to one folder always the same is entered.
-void collect(const fs::path& folder, const std::vector<std::string>& extensions, std::set<fs::path>& entered,
-             std::vector<fs::path>& files) {
-  if (!entered.insert(fs::canonical(folder)).second) return;
-  std::vector<fs::path> folders;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename().string().starts_with('.')) continue;
-    std::error_code broken_link;
-    if (entry.is_directory(broken_link)) folders.push_back(entry.path());
-    if (entry.is_regular_file(broken_link) && has_extension(entry.path(), extensions)) {
-      files.push_back(entry.path());
-    }
-  }
-  std::sort(folders.begin(), folders.end());
-  for (const fs::path& inner : folders) collect(inner, extensions, entered, files);
+void sort_by_bytes(std::vector<fs::path>& paths) {
+  std::sort(paths.begin(), paths.end(),
+            [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
 }
+
+bool is_special(fs::file_type type) {
+  return type == fs::file_type::fifo || type == fs::file_type::socket || type == fs::file_type::block ||
+         type == fs::file_type::character;
+}
+
+// What is below a folder.
+class Listing {
+ public:
+  explicit Listing(const std::vector<std::string>& extensions) : extensions_(extensions) {}
+
+  // Level by level, sorted, so that of two links to one folder always the same is entered.
+  void add(const fs::path& folder) {
+    if (!enter(folder)) return;
+    std::vector<fs::path> folders;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      if (entry.path().filename().native().starts_with('.')) continue;
+      std::error_code broken_link;
+      const fs::file_type type = entry.status(broken_link).type();
+      if (type == fs::file_type::directory)
+        folders.push_back(entry.path());
+      else if (type == fs::file_type::regular && has_extension(entry.path(), extensions_))
+        files.push_back(entry.path());
+      else if (is_special(type) && has_extension(entry.path(), extensions_))
+        others.push_back(entry.path());
+    }
+    sort_by_bytes(folders);
+    for (const fs::path& inner : folders) add(inner);
+  }
+
+  std::vector<fs::path> files, others;
+
+ private:
+  // False if it was entered before, whatever its name then. (Its canonical path would have to be worked out
+  // for each level anew, from the root on.)
+  bool enter(const fs::path& folder) {
+    struct stat status {};
+    if (::stat(folder.c_str(), &status) != 0)
+      throw fs::filesystem_error("stat", folder, std::error_code(errno, std::generic_category()));
+    return entered_.emplace(status.st_dev, status.st_ino).second;
+  }
+
+  const std::vector<std::string>& extensions_;
+  std::set<std::pair<dev_t, ino_t>> entered_;
+};
 
 std::optional<std::regex> compiled(const std::string& pattern, const char* option) {
   if (pattern.empty()) return std::nullopt;
@@ -55,11 +92,10 @@ bool search(const std::string& text, std::smatch& match, const std::regex& patte
 
 // Of the folders around a file, the nearest that can be a class; "" where there is none.
 std::string class_folder(const fs::path& relative) {
-  for (fs::path folder = relative.parent_path(); !folder.empty(); folder = folder.parent_path()) {
-    std::string name = folder.filename().string();
-    if (split_named(name) == Split::unknown) return name;
-  }
-  return {};
+  std::string nearest;
+  for (const fs::path& folder : relative.parent_path())
+    if (split_named(folder.native()) == Split::unknown) nearest = folder.native();
+  return nearest;
 }
 
 // Texts that stand beside the class folders and are no examples.
@@ -84,21 +120,22 @@ std::string extension_of(const fs::path& path) {
   return lower_case(without_packing(path).extension().string());
 }
 
-std::vector<fs::path> list_files(const fs::path& folder, const std::vector<std::string>& extensions) {
+std::vector<fs::path> list_files(const fs::path& folder, const std::vector<std::string>& extensions,
+                                 std::vector<fs::path>* others) {
   std::error_code none;
   require(fs::exists(folder, none), folder.string(), ": no such folder");
   require(fs::is_directory(folder, none), folder.string(), ": not a folder");
-  std::vector<fs::path> files;
-  std::set<fs::path> entered;
+  Listing listing(extensions);
   try {
-    collect(folder, extensions, entered, files);
+    listing.add(folder);
   } catch (const fs::filesystem_error& error) {
     fail(error.path1().string(), ": cannot be listed: ", error.code().message());
   }
   // All share the folder as their beginning, so this is the order of the relative paths.
-  std::sort(files.begin(), files.end(),
-            [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
-  return files;
+  sort_by_bytes(listing.files);
+  sort_by_bytes(listing.others);
+  if (others != nullptr) *others = std::move(listing.others);
+  return std::move(listing.files);
 }
 
 Split split_named(std::string_view word) {
@@ -140,7 +177,8 @@ bool wanted_class(const DataOptions& options, const std::string& label) {
 }
 
 std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vector<std::string>& extensions,
-                                         const DataOptions& options, Problems& problems) {
+                                         const DataOptions& options, Problems& problems,
+                                         bool labels_required) {
   const auto label_pattern = compiled(options.label_pattern, "label_pattern");
   const SplitRule split(options);
   require(!label_pattern || label_pattern->mark_count() > 0,
@@ -148,8 +186,9 @@ std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vect
           " has no group; put the part that is the label in ( )");
 
   std::vector<LabelledFile> files;
+  std::vector<fs::path> others;
   std::smatch match;
-  for (fs::path& path : list_files(folder, extensions)) {
+  for (fs::path& path : list_files(folder, extensions, &others)) {
     LabelledFile file;
     const fs::path relative = path.lexically_relative(folder);
     file.relative = relative.generic_string();
@@ -158,7 +197,7 @@ std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vect
 
     if (label_pattern) {
       if (search(file.relative, match, *label_pattern, "label_pattern")) file.label = match[1];
-      if (file.label.empty()) {
+      if (file.label.empty() && labels_required) {
         problems.add(file.relative, "label_pattern finds no label in this path");
         continue;
       }
@@ -167,12 +206,17 @@ std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vect
       file.label = class_folder(relative);
       if (file.label.empty()) {
         if (is_about_the_data(relative)) continue;
-        problems.add(file.relative, "not in a folder of a class; move it into one, or set label_pattern");
-        continue;
+        if (labels_required) {
+          problems.add(file.relative, "not in a folder of a class; move it into one, or set label_pattern");
+          continue;
+        }
       }
     }
     if (wanted_class(options, file.label)) files.push_back(std::move(file));
   }
+  for (const fs::path& other : others)
+    problems.add(other.lexically_relative(folder).generic_string(),
+                 "is a pipe, a socket or a device, expected a file");
   return files;
 }
 

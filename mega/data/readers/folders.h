@@ -21,9 +21,11 @@ std::string extension_of(const std::filesystem::path& path);
 
 // The files below the folder in the order of the bytes of their path. `extensions` are lower case with their
 // dot (".png"), "" is a file without one, an empty list takes all. Hidden files and folders are passed over.
-// Links are followed, but no folder is entered twice.
+// Links are followed, but no folder is entered twice. Pipes, sockets and devices are no files; `others`,
+// where given, gets them.
 std::vector<std::filesystem::path> list_files(const std::filesystem::path& folder,
-                                              const std::vector<std::string>& extensions);
+                                              const std::vector<std::string>& extensions,
+                                              std::vector<std::filesystem::path>* others = nullptr);
 
 // What one word, in any case, says: train; valid, val, validation, dev, eval; test, t10k.
 Split split_named(std::string_view word);
@@ -55,10 +57,12 @@ struct LabelledFile {
 
 // The files of a folder per class, in the order of list_files. The label is the name of the nearest folder
 // around a file that is not named after a split, or the first group of options.label_pattern in the relative
-// path. With options.classes, other classes are left out. What aclImdb's authors put beside the examples is
-// passed over: train/unsup, lists of addresses, README.
+// path. With options.classes, other classes are left out. A pipe, socket or device is a problem. What
+// aclImdb's authors put beside the examples is passed over: train/unsup, lists of addresses, README. A file
+// without a label is a problem, or has none where labels are not required.
 std::vector<LabelledFile> labelled_files(const std::filesystem::path& folder,
                                          const std::vector<std::string>& extensions,
-                                         const DataOptions& options, Problems& problems);
+                                         const DataOptions& options, Problems& problems,
+                                         bool labels_required = true);
 
 }  // namespace mega::data

@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "mega/base/error.h"
+#include "mega/base/file.h"
 #include "mega/base/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/formats/sound_file.h"
@@ -26,6 +27,7 @@ std::set<std::string> lines_of(const fs::path& path) {
   std::set<std::string> all;
   std::error_code none;
   if (!fs::exists(path, none)) return all;
+  require_regular(path);
   LineReader lines(path, size_t{1} << 16);
   for (std::string line; lines.next(line);) all.insert(std::string(trim(line)));
   return all;
@@ -49,7 +51,7 @@ Record read_sound(const fs::path& path, const AudioInput& input, bool whole) {
   constexpr size_t kLargestFile = size_t{1} << 31;
   Record record;
   record.where = path == "-" ? "standard input" : path.string();
-  record.values = decode_sound(read_stream(path, kLargestFile), input, record.where, whole);
+  record.values = decode_sound(read_stream(path, kLargestFile), input, record.where, whole, &record.cut);
   return record;
 }
 
@@ -58,7 +60,7 @@ void read_audio(const fs::path& path, const DataOptions& options, const AudioInp
   std::vector<LabelledFile> files = labelled_files(
       path,
       {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".aifc", ".au", ".snd", ".caf"},
-      options, problems);
+      options, problems, sink.labels().required);
   if (options.classes.empty()) std::erase_if(files, is_beside_the_classes);
   require(!files.empty(), path.string(), ": no sound file (wav, flac, ogg, ...) in a folder of a class");
   if (options.test_pattern.empty()) apply_lists(path, files);

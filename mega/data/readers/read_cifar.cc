@@ -2,6 +2,7 @@
 #include <system_error>
 
 #include "mega/base/error.h"
+#include "mega/base/file.h"
 #include "mega/base/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/readers/folders.h"
@@ -32,6 +33,7 @@ std::vector<std::string> class_names(const fs::path& folder) {
   const fs::path path = folder / "batches.meta.txt";
   std::error_code none;
   if (fs::exists(path, none)) {
+    require_regular(path);
     LineReader lines(path, size_t{1} << 16);
     for (std::string line; lines.next(line);) {
       if (!trim(line).empty()) names.emplace_back(trim(line));

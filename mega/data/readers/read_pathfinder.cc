@@ -3,6 +3,7 @@
 #include <map>
 
 #include "mega/base/error.h"
+#include "mega/base/file.h"
 #include "mega/base/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/readers/folders.h"
@@ -74,7 +75,11 @@ void read_pathfinder(const fs::path& path, const DataOptions&, RecordSink& sink,
           ": no metadata/*.npy in this folder or below; expected what is "
           "published as, for example, curv_contour_length_14");
   const fs::path root = path.lexically_normal();
-  const auto pictures = std::make_shared<const ExampleFiles>(ExampleFiles{root, read_image});
+  const auto read = [](const fs::path& picture) {
+    require_regular(picture);
+    return read_image(picture);
+  };
+  const auto pictures = std::make_shared<const ExampleFiles>(ExampleFiles{root, read});
   for (const fs::path& file : files) {
     const fs::path data = file.parent_path().parent_path();
     const std::string name = file.lexically_relative(path).generic_string();

@@ -12,12 +12,12 @@
 namespace mega::infer {
 
 // The model's outputs for an example (Classifier::outputs): one document, or both for a matcher. Error, with
-// the example's location, if the model cannot read it.
+// the example's location, if the model cannot read it or an output is not finite.
 std::vector<float> outputs_of(const Classifier& model, const data::Encoder& encoder,
                               const data::Record& record, const Run& run);
 
 // Probabilities of the classes, or the predicted numbers in the units of the training data, from a model's
-// outputs.
+// outputs. Error where one is not finite: NaN would look like an answer.
 std::vector<float> to_answer(std::span<const float> outputs, const Signature& signature);
 
 // to_answer(outputs_of(...)).

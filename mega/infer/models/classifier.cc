@@ -35,6 +35,11 @@ Classifier::Classifier(ModelFile file, const std::string& where)
   require(options != nullptr, where, " is not a Mega classifier but a model of kind ",
           file_.options.kind_name());
   options_ = *options;
+  try {
+    check_surplus(file_.options, file_.tensors);
+  } catch (const Error& error) {
+    fail(where, ": ", error.what());
+  }
   documents_ = options->document_count();
   if (has_signature(file_.tensors)) {
     signature_ = read_signature(file_.tensors, where);

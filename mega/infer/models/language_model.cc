@@ -16,6 +16,11 @@ LanguageModel::LanguageModel(ModelFile file, const std::string& where)
   require(options != nullptr, where, " is not a Mega language model but a model of kind ",
           file_.options.kind_name());
   options_ = *options;
+  try {
+    check_surplus(file_.options, file_.tensors);
+  } catch (const Error& error) {
+    fail(where, ": ", error.what());
+  }
   if (has_signature(file_.tensors)) {
     signature_ = read_signature(file_.tensors, where);
     try {

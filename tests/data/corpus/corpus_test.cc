@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 
 #include "mega/base/file.h"
@@ -370,6 +371,50 @@ TEST_F(CorpusTest, AModelOfPiecesCountsByItsContent) {
   const Corpus pieces = load_corpus(data("text.txt"), input, nullptr);
   EXPECT_EQ(tokens_of(pieces.train), (std::vector<int32_t>{261, 260, 261, kEnd}));
   EXPECT_NE(bytes.checksum, pieces.checksum);
+}
+
+TEST_F(CorpusTest, ContentDecidesNotSizeAndTime) {
+  put("text", "one\n");
+  const auto time = fs::last_write_time(path("text"));
+  const Corpus before = load_corpus(data("text"), kWords, nullptr);
+  const auto made = cached();
+  put("text", "two\n");
+  fs::last_write_time(path("text"), time);
+  const Corpus after = load_corpus(data("text"), kWords, nullptr);
+  EXPECT_EQ(text_of(before, before.train), "one\n");
+  EXPECT_EQ(text_of(after, after.train), "two\n");
+
+  // The same text at another time, in another place: nothing is made again.
+  put("copy", "one\n");
+  fs::last_write_time(path("copy"), time + std::chrono::hours(1));
+  const auto all = cached();
+  EXPECT_EQ(load_corpus(data("copy"), kWords, nullptr).checksum, before.checksum);
+  EXPECT_EQ(cached(), all);
+  EXPECT_GT(all.size(), made.size());
+}
+
+TEST_F(CorpusTest, WhatKilledRunsLeftIsRemoved) {
+  put("text", "one\n");
+  load_corpus(data("text"), kBytes, nullptr);
+  const auto made = cached();
+  for (const char* name :
+       {".0123.tokens.99999999.0.tmp", ".once.99999999.3.tmp", ".standard-input.99999999.0.tmp"})
+    std::ofstream(cache() / "tokens" / name) << "left";
+  load_corpus(data("text"), kBytes, nullptr);
+  EXPECT_EQ(cached(), made);
+}
+
+// Nobody writes into it: to open it would be to wait for ever.
+TEST_F(CorpusTest, APipeInTheCacheIsAnError) {
+  put("text", "one two\n");
+  load_corpus(data("text"), kWords, nullptr);
+  for (const auto& [file, time] : cached()) {
+    fs::rename(file, path("kept"));
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_PRED2(contains, error_of([&] { load_corpus(data("text"), kWords, nullptr); }), "is a pipe (FIFO)");
+    EXPECT_TRUE(fs::is_fifo(file));
+    fs::rename(path("kept"), file);
+  }
 }
 
 }  // namespace

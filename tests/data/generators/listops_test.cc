@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <set>
 #include <sstream>
@@ -200,6 +201,10 @@ TEST(ListOps, NeverWritesAnExpressionTwice) {
   EXPECT_PRED2(contains, error_of([&] { write_listops(scratch / "more", digits, 11, 0, 0, 1); }),
                "no more than 10 different");
   EXPECT_FALSE(std::filesystem::exists(scratch / "more/basic_train.tsv"));
+
+  for (const int64_t count : {int64_t{-1}, int64_t{1'000'000'001}, std::numeric_limits<int64_t>::max()})
+    EXPECT_PRED2(contains, error_of([&] { write_listops(scratch / "many", {}, 1, count, 1, 1); }),
+                 std::to_string(count) + " expressions: expected 0 to 1000000000");
 
   write_file(scratch / "file", "");
   EXPECT_PRED2(contains, error_of([&] { write_listops(scratch / "file", digits, 1, 1, 1, 1); }),

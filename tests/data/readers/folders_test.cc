@@ -1,8 +1,11 @@
 #include "mega/data/readers/folders.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <fstream>
 
 #include "mega/base/file.h"
 #include "tests/base/helpers.h"
@@ -175,6 +178,45 @@ TEST(LabelledFiles, BadPatternsAreErrors) {
   options.label_pattern = "";
   options.test_pattern = "*";
   EXPECT_PRED2(contains, error_of([&] { Found found(folder.path(), options); }), "test_pattern = \"*\"");
+}
+
+TEST(ListFiles, PipesAndSocketsAreNoFiles) {
+  const ScratchFolder folder;
+  touch(folder.path() / "a/file.txt");
+  for (const char* name : {"a/pipe.txt", "a/pipe.csv", "pipe.txt"})
+    ASSERT_EQ(::mkfifo((folder / name).c_str(), 0600), 0);
+  EXPECT_EQ(names_in(folder.path(), {".txt"}), std::vector<std::string>{"a/file.txt"});
+  std::vector<fs::path> others;
+  list_files(folder.path(), {".txt"}, &others);
+  EXPECT_EQ(others, (std::vector<fs::path>{folder / "a/pipe.txt", folder / "pipe.txt"}));
+
+  const Found found(folder.path());
+  EXPECT_EQ(found.summary(), "a/file.txt=a/0 ");
+  ASSERT_EQ(found.problems.count(), 2);
+  EXPECT_EQ(found.problems.first()[0].where, "a/pipe.txt");
+  EXPECT_PRED2(contains, found.problems.first()[0].what, "is a pipe");
+}
+
+// As deep as paths can be: what each level costs must not grow with those above it.
+TEST(ListFiles, DeepFoldersAreListedInTime) {
+  const ScratchFolder folder;
+  fs::path deepest = folder.path() / "class";
+  fs::create_directory(deepest);
+  constexpr int kLevels = 1500;
+  for (int i = 0; i < kLevels; ++i) fs::create_directory(deepest /= "d");
+  std::ofstream(deepest / "x.txt") << "x";
+  fs::create_directory_symlink(folder.path(), deepest / "back");
+  const auto start = std::chrono::steady_clock::now();
+  const Found found(folder.path());
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  ASSERT_EQ(found.files.size(), 1u);
+  EXPECT_EQ(found.files[0].label, "d");
+  EXPECT_LT(taken.count(), 3.0);
+
+  // One by one: remove_all keeps every level open.
+  fs::remove(deepest / "x.txt");
+  fs::remove(deepest / "back");
+  for (; deepest != folder.path(); deepest = deepest.parent_path()) fs::remove(deepest);
 }
 
 }  // namespace

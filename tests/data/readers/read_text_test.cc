@@ -1,7 +1,12 @@
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <fstream>
 
 #include "mega/base/file.h"
 #include "mega/base/stream.h"
+#include "mega/data/examples.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
 #include "tests/data/records.h"
@@ -137,6 +142,32 @@ TEST(ReadPairs, AnEmptySecondTextIsAProblem) {
   put(folder / "three.csv", "same,a,b\nother,c,\n");
   EXPECT_EQ(summary(read_pairs, folder / "three.csv"),
             "three.csv:1 a+b=same/0; !three.csv:2 the second text is empty");
+}
+
+// What the allocator has given out.
+size_t allocated() {
+  const struct mallinfo2 info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+TEST(ReadText, SmallFilesTakeLittleMemory) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer has an allocator of its own";
+#endif
+  constexpr size_t kFiles = 5000;
+  const ScratchFolder folder;
+  for (const char* name : {"a", "b"}) fs::create_directories(folder / name);
+  for (size_t i = 0; i < kFiles; ++i)
+    std::ofstream(folder.path() / (i % 2 == 0 ? "a" : "b") / (std::to_string(i) + ".txt")) << "a text " << i;
+  const size_t before = allocated();
+  Examples examples(int64_t{1} << 30);
+  Problems problems(false);
+  read_text(folder.path(), {}, examples, problems);
+  ASSERT_EQ(examples.size(), static_cast<int64_t>(kFiles));
+  EXPECT_LT(allocated() - before, kFiles * 500);
+  struct rusage usage {};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &usage), 0);
+  EXPECT_LT(usage.ru_maxrss, 200'000) << "kB at any time";
 }
 
 }  // namespace
