@@ -208,7 +208,7 @@ void add_data(CLI::App& app) {
   auto listops = std::make_shared<MakeListOps>();
   CLI::App* one =
       make->add_subcommand("listops", "ListOps of the Long Range Arena, with its published parameters");
-  one->add_option("--out", listops->out, "output folder")->required();
+  one->add_option("--out", listops->out, "output folder")->type_name("DIR")->required();
   one->add_option("--train", listops->train, "number of training expressions")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
@@ -234,7 +234,7 @@ void add_data(CLI::App& app) {
   auto pathfinder = std::make_shared<MakePathfinder>();
   CLI::App* two =
       make->add_subcommand("pathfinder", "Pathfinder (32) and Path-X (128) of the Long Range Arena");
-  two->add_option("--out", pathfinder->out, "output folder")->required();
+  two->add_option("--out", pathfinder->out, "output folder")->type_name("DIR")->required();
   two->add_option("--size", pathfinder->size, "image height and width in pixels")
       ->capture_default_str()
       ->check(CLI::IsMember({32, 64, 128, 256}));
@@ -256,7 +256,8 @@ void add_data(CLI::App& app) {
   look->add_option("recipe", check->recipe, "preset or .toml file to check the data for")->required();
   look->add_option("path", check->path, "data file or folder")->required();
   look->add_option("--set", check->changes, "set a data or input option, key=value; may be repeated")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
   look->add_flag("--json", check->json, "print JSON");
   look->callback([check] { check->run(); });
 }

@@ -128,6 +128,7 @@ void add_generate(CLI::App& app, const OtherModels* others) {
   CLI::Option* prompt_file =
       sub->add_option("prompt_file,--prompt-file", command->prompt_file,
                       "file with the prompt, - for standard input; a final newline is ignored")
+          ->type_name("FILE")
           ->excludes(prompt);
   CLI::Option* echo =
       sub->add_flag("--echo", command->echo, "print the prompt too (default: only the generated text)");
@@ -140,6 +141,7 @@ void add_generate(CLI::App& app, const OtherModels* others) {
              "--prompts", command->prompts_file,
              "file with one prompt per line, - for standard input; generated in batches, printed in input "
              "order; prompt n (from 0) uses seed SEED+n")
+          ->type_name("FILE")
           ->excludes(prompt)
           ->excludes(prompt_file)
           ->excludes(interactive)
@@ -152,12 +154,13 @@ void add_generate(CLI::App& app, const OtherModels* others) {
   add_flags(*sub, option_nodes(command->options));
   sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
-  CLI::Option* load = sub->add_option(
-      "--load-state", command->session.state,
-      "resume from a state that --save-state wrote for this model; with --prompts, each prompt starts from "
-      "it");
+  CLI::Option* load = sub->add_option("--load-state", command->session.state,
+                                      "resume from a state that --save-state wrote for this model; with "
+                                      "--prompts, each prompt starts from it")
+                          ->type_name("FILE");
   sub->add_option("--save-state", command->save_state,
                   "write the model's state after the text to this file, for --load-state")
+      ->type_name("FILE")
       ->excludes(prompts);
   const auto set_cache = [command](const std::string& name) {
     command->session.cache = name == "bf16" ? infer::CacheType::bf16 : infer::CacheType::f32;

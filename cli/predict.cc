@@ -242,7 +242,8 @@ void add_predict(CLI::App& app, const OtherModels* others) {
                 "nothing in the data is a label; of series, the first column is a value");
   sub->add_option("--set", command->changes,
                   "set a data option, key=value, e.g. data.text_column=body; may be repeated")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
   sub->add_option("--top", command->top, "number of classes shown per input")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

@@ -89,10 +89,19 @@ mkdir -p "$work/libexec/mega"
 printf '#!/bin/sh\necho "$OMP_WAIT_POLICY $GOMP_SPINCOUNT:$*"\n' >"$work/libexec/mega/mega-torch"
 expect 1 "cannot be run" eval x
 chmod +x "$work/libexec/mega/mega-torch"
-expect 0 "passive 100:eval x --json" eval x --json
+expect 0 "passive 100:eval x --json" eval x --json # idle threads sleep; what the user has set is left alone
 expect 0 ":train text-small --data a b" train text-small --data "a b"
 OMP_WAIT_POLICY=active expect 0 "active :eval x" eval x
-GOMP_SPINCOUNT=7 expect 0 "passive 7:eval x" eval x
+GOMP_SPINCOUNT=7 expect 0 " 7:eval x" eval x
+# Models: the engine's are run here, baselines there.
+models=$(dirname "${BASH_SOURCE[0]}")/../compatibility/0.1/models
+expect 0 "%" predict "$models/classifier-bytes.safetensors" --text abc
+expect 0 ":predict $models/transformer-bytes.safetensors --text abc" predict "$models/transformer-bytes.safetensors" \
+  --text abc
+for command in generate score; do
+  expect 0 ":$command $models/transformer-language.safetensors" $command "$models/transformer-language.safetensors"
+done
+expect 1 "use \`predict\`" score "$models/transformer-bytes.safetensors" # known without libtorch
 mega=$whole
 
 # Standard output that cannot be written.
