@@ -4,11 +4,14 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/standard_streams.h"
 #include "mega/base/error.h"
+#include "mega/base/printable.h"
 #include "mega/config/presets.h"
 
 namespace mega::cli {
@@ -74,9 +77,21 @@ void parse_only(CLI::App& app, std::string_view how_much) {
   });
 }
 
+// Messages quote names of files, classes and options: they must not speak to the terminal.
+int failed(const CLI::App& app, const std::string& message) {
+  std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), printable(message).c_str());
+  return 1;
+}
+
+int checked_output(const CLI::App& app, int status) {
+  const std::string trouble = output_trouble();
+  return trouble.empty() || status != 0 ? status : failed(app, trouble);
+}
+
 }  // namespace
 
 int run_program(CLI::App& app, int argc, char** argv) {
+  hold_standard_streams();
   app.require_subcommand(1);
   app.get_formatter()->column_width(38);
   try {
@@ -84,15 +99,17 @@ int run_program(CLI::App& app, int argc, char** argv) {
     parse_only(app, how_much == nullptr ? "" : how_much);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return checked_output(app, app.exit(error));
   } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), error.what());
-    return 1;
+    return failed(app, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return failed(app, error.path1().string() + ": " + error.code().message());
+  } catch (const std::bad_alloc&) {
+    return failed(app, "out of memory; use a smaller model, batch or input, or a machine with more");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: unexpected error: %s\n", app.get_name().c_str(), error.what());
-    return 1;
+    return failed(app, std::string("unexpected error: ") + error.what());
   }
-  return 0;
+  return checked_output(app, 0);
 }
 
 }  // namespace mega::cli
