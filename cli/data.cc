@@ -6,11 +6,14 @@
 
 #include "cli/commands.h"
 #include "mega/base/error.h"
+#include "mega/base/json.h"
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/config/presets.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/generators/listops.h"
+#include "mega/data/generators/output_files.h"
 #include "mega/data/generators/pathfinder.h"
 #include "mega/data/summary.h"
 #include "mega/report/progress.h"
@@ -27,6 +30,7 @@ struct MakeListOps {
   int64_t train = 96000, valid = 2000, test = 2000, seed = 1;
 
   void run() const {
+    for (const int64_t count : {train, valid, test}) data::require_possible(count, "expressions");
     Progress progress("generating ListOps", train + valid + test, "expressions");
     data::write_listops(out, options, train, valid, test, static_cast<uint64_t>(seed),
                         [&](int64_t done) { progress.update(done); });
@@ -60,7 +64,7 @@ void print_problems(const data::Dataset& dataset) {
   if (dataset.problems == 0) return;
   std::printf("\n%s examples cannot be used:\n", with_thousands(dataset.problems).c_str());
   for (const data::Problem& problem : dataset.first_problems)
-    std::printf("  %s: %s\n", problem.where.c_str(), problem.what.c_str());
+    std::printf("  %s: %s\n", printable(problem.where).c_str(), printable(problem.what).c_str());
   const int64_t more = dataset.problems - std::ssize(dataset.first_problems);
   if (more > 0) std::printf("  ... and %s more\n", with_thousands(more).c_str());
 }
@@ -84,7 +88,7 @@ void CheckCommand::check_corpus(const Recipe& loaded) const {
     std::printf("%s\n", report.dump(2).c_str());
     return;
   }
-  std::printf("%s: %s token types, checksum %s\n\n%s", path.c_str(),
+  std::printf("%s: %s token types, checksum %s\n\n%s", printable(path).c_str(),
               with_thousands(corpus.tokenizer->size()).c_str(), corpus.checksum.c_str(),
               table.plain().c_str());
 }
@@ -127,11 +131,11 @@ void CheckCommand::run() const {
     report["problems"] = dataset.problems;
     for (const data::Problem& problem : dataset.first_problems)
       report["first_problems"].push_back({{"where", problem.where}, {"what", problem.what}});
-    std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    std::printf("%s\n", json_text(report, 2).c_str());
     return;
   }
 
-  std::printf("%s: format %s, checksum %s\n\n", path.c_str(),
+  std::printf("%s: format %s, checksum %s\n\n", printable(path).c_str(),
               std::string(to_string(find_format(request))).c_str(), dataset.checksum.c_str());
   Table table({"split", "examples", "shortest", "median", "95 %", "longest", "cut"});
   for (size_t i = 0; i < parts.size(); ++i)

@@ -11,6 +11,7 @@
 #include "cli/model_argument.h"
 #include "cli/predict_stream.h"
 #include "mega/base/error.h"
+#include "mega/base/printable.h"
 #include "mega/base/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/readers/readers.h"
@@ -78,7 +79,7 @@ void PredictCommand::print(const std::string& input, std::span<const float> answ
     line.add_to(object, answer);
     std::fputs(json_line(object).c_str(), stdout);
   } else {
-    std::printf("%s%s\n", input.c_str(), line.plain(answer).c_str());
+    std::printf("%s%s\n", printable(input).c_str(), line.plain(answer).c_str());
   }
 }
 
