@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <numeric>
 
+#include "mega/base/json.h"
+#include "mega/base/printable.h"
+
 namespace mega::cli {
 
 std::vector<size_t> AnswerLine::order(std::span<const float> answer) const {
@@ -24,7 +27,7 @@ std::string AnswerLine::plain(std::span<const float> answer) const {
       line += text;
     } else {
       std::snprintf(text, sizeof text, " %.1f %%", 100.0 * static_cast<double>(answer[i]));
-      line += "\t" + signature_.classes[i] + text;
+      line += "\t" + printable(signature_.classes[i]) + text;
     }
   }
   return line;
@@ -39,8 +42,6 @@ void AnswerLine::add_to(nlohmann::ordered_json& line, std::span<const float> ans
   }
 }
 
-std::string json_line(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
+std::string json_line(const nlohmann::ordered_json& json) { return json_text(json) + "\n"; }
 
 }  // namespace mega::cli

@@ -6,12 +6,14 @@
 
 #include "cli/commands.h"
 #include "mega/base/error.h"
+#include "mega/base/json.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/config/language_recipe.h"
 #include "mega/config/presets.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/generators/listops.h"
+#include "mega/data/generators/output_files.h"
 #include "mega/data/generators/pathfinder.h"
 #include "mega/data/recipe_data.h"
 #include "mega/data/summary.h"
@@ -28,6 +30,7 @@ struct MakeListOps {
   int64_t train = 96000, valid = 2000, test = 2000, seed = 1;
 
   void run() const {
+    for (const int64_t count : {train, valid, test}) data::require_possible(count, "expressions");
     Progress progress("generating ListOps", train + valid + test, "expressions");
     data::write_listops(out, options, train, valid, test, static_cast<uint64_t>(seed),
                         [&](int64_t done) { progress.update(done); });
@@ -95,7 +98,7 @@ void CheckCommand::check_corpus(const Recipe& loaded) const {
     std::printf("%s\n", report.dump(2).c_str());
     return;
   }
-  std::printf("%s: %s token types, checksum %s\n\n%s", path.c_str(),
+  std::printf("%s: %s token types, checksum %s\n\n%s", printable(path).c_str(),
               with_thousands(corpus.tokenizer->size()).c_str(), corpus.checksum.c_str(),
               table.plain().c_str());
 }
@@ -134,7 +137,7 @@ void print_json(const CheckedData& checked) {
   report["problems"] = dataset.problems;
   for (const data::Problem& problem : dataset.first_problems)
     report["first_problems"].push_back({{"where", problem.where}, {"what", problem.what}});
-  std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  std::printf("%s\n", json_text(report, 2).c_str());
 }
 
 void print_tables(const CheckedData& checked, const std::string& path) {

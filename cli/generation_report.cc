@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "mega/base/error.h"
+#include "mega/base/json.h"
 #include "mega/base/strings.h"
 #include "mega/text/tokens.h"
 
@@ -33,8 +34,7 @@ nlohmann::ordered_json generation_report(const infer::GenerateResult& result, si
 }
 
 void print_json(const nlohmann::ordered_json& report, int indent) {
-  const std::string text = report.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
-  std::printf("%s\n", text.c_str());
+  std::printf("%s\n", json_text(report, indent).c_str());
   require(std::fflush(stdout) == 0, "cannot write to standard output");
 }
 

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/inspect_report.h"
 #include "cli/model_argument.h"
+#include "mega/base/json.h"
 #include "mega/base/options_io.h"
 #include "mega/base/strings.h"
 #include "mega/config/parameter_count.h"
@@ -100,7 +101,7 @@ void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_
       }
     }
     if (cost) cost->add_to(report);
-    std::printf("%s\n", report.dump(2).c_str());
+    std::printf("%s\n", json_text(report, 2).c_str());
     return;
   }
 

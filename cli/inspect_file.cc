@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/inspect_report.h"
 #include "cli/model_argument.h"
+#include "mega/base/json.h"
 
 namespace mega::cli {
 namespace {
@@ -15,7 +16,7 @@ struct InspectFileCommand {
   void run() const {
     const ModelFile file = ModelFile::open(model_path(name));
     if (json) {
-      std::printf("%s\n", file_report(name, file).dump(2).c_str());
+      std::printf("%s\n", json_text(file_report(name, file), 2).c_str());
       return;
     }
     print_options(name, file.options);

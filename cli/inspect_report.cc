@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mega/base/options_io.h"
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/config/decay_spectrum.h"
 #include "mega/report/table.h"
@@ -54,6 +55,8 @@ nlohmann::ordered_json file_report(const std::string& name, const ModelFile& fil
   nlohmann::ordered_json report = {{"name", name}, {"options", options_to_json(file.options)}};
   const ParameterCount count = count_parameters(file.options);
   report["parameters"] = count.total;
+  file.verify();
+  report["has_checksum"] = file.has_checksum();
   for (const auto& [part, parameters] : count.parts) report["parts"][part] = parameters;
   for (const auto& [part, types] : stored_bytes(file))
     for (const auto& [type, bytes] : types) report["bytes"][part][to_string(type)] = bytes;
@@ -70,7 +73,7 @@ nlohmann::ordered_json file_report(const std::string& name, const ModelFile& fil
 void print_options(const std::string& name, const ModelOptions& options) {
   Table table({"option", "value", "meaning"});
   for (const auto& row : option_rows(options)) table.add({row.key, row.value, row.help});
-  std::printf("%s\n", name.c_str());
+  std::printf("%s\n", printable(name).c_str());
   table.print(stdout);
   std::printf("\n");
 }
@@ -97,7 +100,9 @@ void print_stored_parts(const ModelFile& file) {
   }
   table.add({"total", with_thousands(count.total), "", stored_as(all)});
   table.print(stdout);
-  std::printf("\n");
+  file.verify();
+  std::printf("\nchecksum: %s\n\n",
+              file.has_checksum() ? "matches" : "none, written by an earlier version or another program");
 }
 
 void print_half_lives(const Safetensors& file) {

@@ -9,7 +9,8 @@
 
 namespace mega::cli {
 
-// A model file's options, parameters by part, storage types, and half-lives of its EMAs.
+// A model file's options, parameters by part, storage types, and half-lives of its EMAs. Error where it does
+// not match its checksum, however large it is.
 nlohmann::ordered_json file_report(const std::string& name, const ModelFile& file);
 
 // The same as tables on standard output.

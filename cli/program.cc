@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/command_info.h"
 #include "cli/help_text.h"
+#include "cli/standard_streams.h"
 #include "cli/train_command.h"
 #include "cli/usage_error.h"
 #include "mega/base/error.h"
@@ -80,9 +82,15 @@ int failed(const CLI::App& app, const std::string& message) {
   return kFailed;
 }
 
+int checked_output(const CLI::App& app) {
+  const std::string trouble = output_trouble();
+  return trouble.empty() ? kDone : failed(app, trouble);
+}
+
 }  // namespace
 
 int run_program(CLI::App& app, int argc, char** argv) {
+  hold_standard_streams();
   app.require_subcommand(1);
   use_help_text(app);
   try {
@@ -105,11 +113,14 @@ int run_program(CLI::App& app, int argc, char** argv) {
     return kWrongUsage;
   } catch (const Error& error) {
     return failed(app, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return failed(app, error.path1().string() + ": " + error.code().message());
+  } catch (const std::bad_alloc&) {
+    return failed(app, "out of memory; use a smaller model, batch or input, or a machine with more");
   } catch (const std::exception& error) {
     return failed(app, std::string("unexpected error: ") + error.what());
   }
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return kDone;
-  return failed(app, "cannot write to standard output");
+  return checked_output(app);
 }
 
 }  // namespace mega::cli

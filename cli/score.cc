@@ -6,6 +6,7 @@
 #include "cli/any_model.h"
 #include "cli/commands.h"
 #include "mega/base/error.h"
+#include "mega/base/json.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 #include "mega/data/corpus/corpus.h"
@@ -58,9 +59,7 @@ class ScoreList {
   }
 
   std::string plain() const { return table_.plain(); }
-  std::string json() const {
-    return rows_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  }
+  std::string json() const { return json_text(rows_, 2) + "\n"; }
 
  private:
   Table table_{{"text", "tokens", "unknown", "perplexity", "bits per character", "bits per byte"}};
@@ -77,7 +76,7 @@ std::string escaped(std::string_view text) {
       std::snprintf(byte, sizeof byte, "\\x%02X", static_cast<unsigned char>(text.front()));
       result += byte;
     } else {
-      const std::string quoted = nlohmann::json(text.substr(0, length)).dump();
+      const std::string quoted = json_text(nlohmann::json(text.substr(0, length)));
       const std::string_view inside = std::string_view(quoted).substr(1, quoted.size() - 2);
       result += inside == "\\\"" ? "\"" : inside;  // not inside quotes: no escape needed
     }

@@ -45,10 +45,10 @@ struct ModelFile {
 
   bool has_checksum() const;
   // Error unless everything in the file is as it was written; a file without a checksum passes. Reads all of
-  // it, at several GB a second.
+  // it, at some 4 GB a second.
   void verify() const;
 
-  static constexpr int64_t kVerifiedAtOnce = int64_t{512} << 20;
+  static constexpr int64_t kVerifiedAtOnce = int64_t{256} << 20;
 };
 
 // Throws unless the file has every tensor of the model in its shape and no others: options are easily

@@ -38,7 +38,7 @@ size_t learnable_prefix(std::string_view text) {
 
 std::string last_lines(std::string_view text, size_t count) {
   const std::vector<std::string> lines = split(trim(text), '\n');
-  return join(std::span(lines).last(std::min(count, lines.size())), "\n");
+  return join(std::span(lines).last(std::min(count, lines.size())), "; ");
 }
 
 class SentencePieceBuilder final : public TokenizerBuilder {
@@ -72,7 +72,7 @@ class SentencePieceBuilder final : public TokenizerBuilder {
         "no program spm_train, which learns pieces, is on PATH; install the package sentencepiece, or name "
         "a model that was learnt elsewhere: input.model=FILE; or read bytes: --set input.units=bytes");
     require(end->ok, "SentencePiece cannot learn a vocabulary of ", types_,
-            " from the training text (spm_train: ", end->how, "):\n", last_lines(end->output, 3));
+            " from the training text (spm_train: ", end->how, "): ", last_lines(end->output, 3));
     return make_sentence_piece_tokenizer(read_file(folder.path() / "pieces.model"),
                                          "the vocabulary of the training text");
   }

@@ -61,10 +61,12 @@ void start_from(torch::nn::Module& model, const std::string& path) {
 // Going on from nothing would replace what the run has.
 void require_usable_checkpoint(const fs::path& folder) {
   std::string damaged;
-  if (newest_checkpoint(folder, [&](const std::string& line) { damaged += "\n  " + line; })) return;
+  if (newest_checkpoint(folder,
+                        [&](const std::string& line) { damaged += (damaged.empty() ? ": " : "; ") + line; }))
+    return;
   if (damaged.empty() && !fs::exists(folder / "model.safetensors")) return;  // nothing was saved yet
-  fail(folder.string(), ": there is no checkpoint to resume from", damaged.empty() ? "" : ":", damaged,
-       "\nStart over with --restart in place of --resume, which replaces this run, or train further from its "
+  fail(folder.string(), ": there is no checkpoint to resume from", damaged,
+       ". Start over with --restart in place of --resume, which replaces this run, or train further from its "
        "model with --init in another folder");
 }
 

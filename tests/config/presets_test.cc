@@ -105,6 +105,8 @@ int64_t model(const ImageClassifierOptions& o) {
          linear(d, o.classes);
 }
 
+int64_t model(const LinearOptions& o) { return o.buckets * o.classes + o.classes; }
+
 }  // namespace count
 
 int64_t parameters(const std::string& preset) {

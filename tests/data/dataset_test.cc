@@ -525,7 +525,9 @@ TEST_F(MemoryTest, ADataSetThatDoesNotFit) {
       size_t bytes = 0;
       for (int64_t i = 0; i < dataset.train.size(); ++i) bytes += dataset.train.get(i).bytes.size();
       std::_Exit(bytes > kText * kCount / 2 ? 0 : 1);
-    } catch (const std::bad_alloc&) {
+    } catch (const Error& error) {
+      std::_Exit(contains(error.what(), "lower data.memory") ? 2 : 3);
+    } catch (const std::bad_alloc&) {  // where a line is read
       std::_Exit(2);
     }
   };
