@@ -294,9 +294,9 @@ std::string to_json(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     nlohmann::ordered_json entry = {{"name", row.name},
                                     {"form", row.form},
-                                    {"median_s", row.median_s},
+                                    {"median_seconds", row.median_s},
                                     {"spread", row.spread},
-                                    {"tokens_per_s", row.tokens_per_s},
+                                    {"tokens_per_second", row.tokens_per_s},
                                     {"gflops", row.flops / row.median_s * 1e-9},
                                     {"share_of_sgemm", row.share_of_sgemm},
                                     {"peak_growth_mb", nullptr}};

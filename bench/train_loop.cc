@@ -78,7 +78,7 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
   recipe.train.warmup = 0;
   recipe.train.evaluate = recipe.train.checkpoint = "0";
   setting->dataset = make_texts(settings.batch * 64);
-  setting->signature = train::make_signature(recipe, setting->dataset);
+  setting->signature = data::make_signature(recipe, setting->dataset);
 
   const data::Encoder encoder(setting->signature, cls_token(*sequence_options(recipe.model)));
   data::BatchStream stream(std::make_unique<data::ExampleSource>(

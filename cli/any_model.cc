@@ -25,6 +25,9 @@ class EngineLanguageModel : public AnyLanguageModel {
     sessions_.feed(predictors, tokens);
   }
   const Tokenizer& tokenizer() const override { return model_->tokenizer(); }
+  std::unique_ptr<infer::Predictor> load(const std::string& state) const override {
+    return std::make_unique<Session>(Session::load(state, model_, pool_));
+  }
   infer::ScoreResult score(const data::TokenView& text, const infer::Scored& scored) override {
     Session session(model_, pool_);
     return infer::score_text(session, text, scored);
@@ -63,6 +66,10 @@ const OtherModels& others_for(const OpenRequest& request) {
 }
 
 }  // namespace
+
+std::unique_ptr<infer::Predictor> AnyLanguageModel::load(const std::string&) const {
+  fail("only Mega models have a state to load");
+}
 
 std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request,
                                                       const SessionRequest& session) {

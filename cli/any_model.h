@@ -21,6 +21,8 @@ namespace mega::cli {
 class AnyLanguageModel : public infer::PredictorSource {
  public:
   virtual const Tokenizer& tokenizer() const = 0;
+  // A predictor that goes on from a saved state. Error if the model has none, or the file is another's.
+  virtual std::unique_ptr<infer::Predictor> load(const std::string& state) const;
   // As infer::score_text.
   virtual infer::ScoreResult score(const data::TokenView& text, const infer::Scored& scored) = 0;
 };

@@ -9,17 +9,17 @@
 #include "mega/base/json.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/model_builders.h"
+#include "mega/config/language_recipe.h"
 #include "mega/config/presets.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/generators/listops.h"
 #include "mega/data/generators/output_files.h"
 #include "mega/data/generators/pathfinder.h"
+#include "mega/data/recipe_data.h"
 #include "mega/data/summary.h"
+#include "mega/data/suspicions.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
-#include "mega/train/language_task.h"
-#include "mega/train/sequence_task.h"
 
 namespace mega::cli {
 namespace {
@@ -49,6 +49,8 @@ struct MakePathfinder {
   }
 };
 
+constexpr data::Split kSplits[] = {data::Split::train, data::Split::valid, data::Split::test};
+
 struct CheckCommand {
   std::string recipe, path;
   std::vector<std::string> changes;
@@ -56,9 +58,17 @@ struct CheckCommand {
 
   void run() const;
   void check_corpus(const Recipe& loaded) const;
+  void check_examples(Recipe loaded) const;
 };
 
-constexpr data::Split kSplits[] = {data::Split::train, data::Split::valid, data::Split::test};
+// What is known of labelled examples.
+struct CheckedData {
+  data::DatasetRequest request;
+  data::Dataset dataset;
+  std::vector<data::PartSummary> parts;  // as in kSplits
+  std::vector<std::string> suspicions;
+  std::string refusal;  // why `mega train` would stop; empty: it would not
+};
 
 void print_problems(const data::Dataset& dataset) {
   if (dataset.problems == 0) return;
@@ -71,7 +81,7 @@ void print_problems(const data::Dataset& dataset) {
 
 // For language models: statistics of the token stream.
 void CheckCommand::check_corpus(const Recipe& loaded) const {
-  const data::Corpus corpus = data::load_corpus(loaded.data, train::language_input(loaded), nullptr);
+  const data::Corpus corpus = data::load_corpus(loaded.data, language_input(loaded), nullptr);
   Table table({"split", "tokens", "unknown", "lines", "longest line", "characters", "bytes"});
   nlohmann::ordered_json report = {{"checksum", corpus.checksum}, {"token_types", corpus.tokenizer->size()}};
   for (const data::Split split : kSplits) {
@@ -93,50 +103,48 @@ void CheckCommand::check_corpus(const Recipe& loaded) const {
               table.plain().c_str());
 }
 
-void CheckCommand::run() const {
-  Recipe loaded = load_recipe(recipe);
-  loaded.data.path = path;
-  loaded.data.skip_broken = true;  // report every problem, not just the first
-  for (const std::string& assignment : changes) change(loaded, assignment);
-  if (token_options(loaded.model) != nullptr) {
-    check_corpus(loaded);
-    return;
+// Why training on this data would stop before it begins, or nothing. `broken`: examples that are broken stop
+// it.
+std::string why_refused(Recipe recipe, const data::Dataset& dataset, bool broken) {
+  if (broken)
+    return with_thousands(dataset.problems) + (dataset.problems == 1 ? " example" : " examples") +
+           " cannot be used: repair them, or leave them out with --set data.skip_broken=true";
+  if (dataset.train.empty()) return "there are no training examples";
+  try {
+    data::fit_recipe(recipe, dataset);
+    validate(recipe);
+  } catch (const Error& error) {
+    return error.what();
   }
-  const data::DatasetRequest request = train::dataset_request(loaded);
-  const data::Dataset dataset = load_dataset(request);
-  const int documents = static_cast<int>(loaded.model.kind().document_count());
-  // Without a text there are no tokens to learn, but problems to show.
-  if (dataset.train.size() + dataset.valid.size() + dataset.test.size() == 0)
-    if (auto* text = std::get_if<TextInput>(&loaded.input.input)) *text = TextInput();
-  const data::Encoder encoder(train::make_signature(loaded, dataset),
-                              cls_token(*sequence_options(loaded.model)));
+  return {};
+}
 
-  std::vector<data::PartSummary> parts;
-  for (const data::Split split : kSplits)
-    parts.push_back(summarize(dataset.part(split), encoder, documents, std::ssize(dataset.classes)));
-  const int64_t leaked =
+void print_json(const CheckedData& checked) {
+  const data::Dataset& dataset = checked.dataset;
+  nlohmann::ordered_json report = {{"format", to_string(find_format(checked.request))},
+                                   {"checksum", dataset.checksum}};
+  for (size_t i = 0; i < checked.parts.size(); ++i) {
+    const data::PartSummary& summary = checked.parts[i];
+    auto& part = report["splits"][data::split_name(kSplits[i])];
+    part = {{"examples", summary.examples}, {"shortest", summary.shortest}, {"median", summary.median},
+            {"p95", summary.p95},           {"longest", summary.longest},   {"cut", summary.cut}};
+    for (size_t c = 0; c < dataset.classes.size(); ++c)
+      part["classes"][dataset.classes[c]] = summary.per_class[c];
+  }
+  report["shared_with_train"] =
       count_shared(dataset.train, dataset.test) + count_shared(dataset.train, dataset.valid);
+  report["warnings"] = checked.suspicions;
+  report["problems"] = dataset.problems;
+  for (const data::Problem& problem : dataset.first_problems)
+    report["first_problems"].push_back({{"where", problem.where}, {"what", problem.what}});
+  std::printf("%s\n", json_text(report, 2).c_str());
+}
 
-  if (json) {
-    nlohmann::ordered_json report = {{"format", to_string(find_format(request))},
-                                     {"checksum", dataset.checksum}};
-    for (size_t i = 0; i < parts.size(); ++i) {
-      auto& part = report["splits"][data::split_name(kSplits[i])];
-      part = {{"examples", parts[i].examples}, {"shortest", parts[i].shortest}, {"median", parts[i].median},
-              {"p95", parts[i].p95},           {"longest", parts[i].longest},   {"cut", parts[i].cut}};
-      for (size_t c = 0; c < dataset.classes.size(); ++c)
-        part["classes"][dataset.classes[c]] = parts[i].per_class[c];
-    }
-    report["shared_with_train"] = leaked;
-    report["problems"] = dataset.problems;
-    for (const data::Problem& problem : dataset.first_problems)
-      report["first_problems"].push_back({{"where", problem.where}, {"what", problem.what}});
-    std::printf("%s\n", json_text(report, 2).c_str());
-    return;
-  }
-
+void print_tables(const CheckedData& checked, const std::string& path) {
+  const data::Dataset& dataset = checked.dataset;
+  const auto& parts = checked.parts;
   std::printf("%s: format %s, checksum %s\n\n", printable(path).c_str(),
-              std::string(to_string(find_format(request))).c_str(), dataset.checksum.c_str());
+              std::string(to_string(find_format(checked.request))).c_str(), dataset.checksum.c_str());
   Table table({"split", "examples", "shortest", "median", "95 %", "longest", "cut"});
   for (size_t i = 0; i < parts.size(); ++i)
     table.add({data::split_name(kSplits[i]), with_thousands(parts[i].examples),
@@ -146,16 +154,50 @@ void CheckCommand::run() const {
   if (!dataset.classes.empty()) {
     Table classes({"class", "train", "valid", "test"});
     for (size_t c = 0; c < dataset.classes.size(); ++c)
-      classes.add({dataset.classes[c], with_thousands(parts[0].per_class[c]),
+      classes.add({printable(dataset.classes[c]), with_thousands(parts[0].per_class[c]),
                    with_thousands(parts[1].per_class[c]), with_thousands(parts[2].per_class[c])});
     std::printf("\n%s", classes.plain().c_str());
   } else {
     std::printf("\n%lld regression target(s)\n", static_cast<long long>(dataset.outputs));
   }
-  if (leaked > 0)
-    std::printf("\nwarning: %s valid or test examples are also in the training split\n",
-                with_thousands(leaked).c_str());
+  if (!checked.suspicions.empty()) std::printf("\n");
+  for (const std::string& suspicion : checked.suspicions)
+    std::printf("warning: %s\n", printable(suspicion).c_str());
   print_problems(dataset);
+}
+
+void CheckCommand::check_examples(Recipe loaded) const {
+  const bool skips = loaded.data.skip_broken;
+  loaded.data.skip_broken = true;  // report every problem, not just the first
+  CheckedData checked;
+  checked.request = data::dataset_request(loaded);
+  checked.dataset = load_dataset(checked.request);
+  const data::Dataset& dataset = checked.dataset;
+  checked.refusal = why_refused(loaded, dataset, dataset.problems > 0 && !skips);
+  const int documents = static_cast<int>(loaded.model.kind().document_count());
+  // Without a text there are no tokens to learn, but problems to show.
+  if (dataset.train.size() + dataset.valid.size() + dataset.test.size() == 0)
+    if (auto* text = std::get_if<TextInput>(&loaded.input.input)) *text = TextInput();
+  const data::Encoder encoder(data::make_signature(loaded, dataset),
+                              cls_token(*sequence_options(loaded.model)));
+  for (const data::Split split : kSplits)
+    checked.parts.push_back(summarize(dataset.part(split), encoder, documents, std::ssize(dataset.classes)));
+  checked.suspicions = find_suspicions(dataset, checked.request);
+  if (json)
+    print_json(checked);
+  else
+    print_tables(checked, path);
+  require(checked.refusal.empty(), path, ": `mega train` would stop: ", checked.refusal);
+}
+
+void CheckCommand::run() const {
+  Recipe loaded = load_recipe(recipe);
+  loaded.data.path = path;
+  for (const std::string& assignment : changes) change(loaded, assignment);
+  if (token_options(loaded.model) != nullptr)
+    check_corpus(loaded);
+  else
+    check_examples(std::move(loaded));
 }
 
 }  // namespace
@@ -210,8 +252,10 @@ void add_data(CLI::App& app) {
   two->callback([pathfinder] { pathfinder->run(); });
 
   auto check = std::make_shared<CheckCommand>();
-  CLI::App* look = sub->add_subcommand(
-      "check", "show splits, classes, lengths and token counts, and list broken examples by line");
+  CLI::App* look = sub->add_subcommand("check",
+                                       "show splits, classes, lengths and token counts, say what looks "
+                                       "wrong, and list broken examples by line; "
+                                       "exit status 1 if `train` would stop");
   look->add_option("recipe", check->recipe, "preset or .toml file to check the data for")->required();
   look->add_option("path", check->path, "data file or folder")->required();
   look->add_option("--set", check->changes, "set a data or input option, key=value; may be repeated")

@@ -6,45 +6,81 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "cli/dialogue_commands.h"
 #include "cli/generation_report.h"
 #include "cli/interrupt.h"
+#include "cli/line_editor.h"
+#include "mega/base/error.h"
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
+#include "mega/infer/session.h"
 #include "mega/text/tokens.h"
 
 namespace mega::cli {
 namespace {
 
-// The next line of standard input without its newline; nullopt at end of file.
-std::optional<std::string> read_line() {
-  const bool terminal = isatty(STDIN_FILENO) != 0;
-  char* buffer = nullptr;
-  size_t size = 0;
-  ssize_t length = -1;
-  while (true) {
-    if (terminal) std::fputs("> ", stderr);
-    InterruptGuard::forget();
-    length = ::getline(&buffer, &size, stdin);
-    if (length >= 0 || errno != EINTR || !InterruptGuard::interrupted()) break;
-    std::clearerr(stdin);
-    std::fputs("\n(Ctrl-D to exit)\n", stderr);
+constexpr const char* kPrompt = "> ";
+constexpr const char* kAfterInterrupt = "(Ctrl-D or /quit to end)";
+constexpr const char* kGreeting =
+    "The model continues what you type; after an empty line it just writes on.\n"
+    "Ctrl-C stops an answer, Ctrl-D or /quit ends, /help lists the commands.\n";
+
+// Lines of standard input, without their newlines.
+class Lines {
+ public:
+  Lines() : terminal_(isatty(STDIN_FILENO) != 0) {
+    if (!LineEditor::is_possible()) return;
+    editor_.emplace(LineHistory(history_file()), kPrompt, kAfterInterrupt);
+    if (!editor_->history().problem().empty())
+      std::fprintf(stderr, "note: what you type is not kept for next time: %s\n",
+                   printable(editor_->history().problem()).c_str());
   }
-  std::optional<std::string> line;
-  if (length >= 0) line.emplace(buffer, static_cast<size_t>(length));
-  std::free(buffer);
-  if (line && line->ends_with('\n')) line->pop_back();
-  if (!line && terminal) std::fputs("\n", stderr);
-  return line;
-}
+
+  bool are_typed() const { return terminal_; }
+
+  // nullopt at end of file.
+  std::optional<std::string> next() { return editor_ ? editor_->read() : read_plain(); }
+
+ private:
+  std::optional<std::string> read_plain() const {
+    char* buffer = nullptr;
+    size_t size = 0;
+    ssize_t length = -1;
+    while (true) {
+      if (terminal_) std::fputs(kPrompt, stderr);
+      InterruptGuard::forget();
+      length = ::getline(&buffer, &size, stdin);
+      if (length >= 0 || errno != EINTR || !InterruptGuard::interrupted()) break;
+      std::clearerr(stdin);
+      std::fprintf(stderr, "\n%s\n", kAfterInterrupt);
+    }
+    std::optional<std::string> line;
+    if (length >= 0) line.emplace(buffer, static_cast<size_t>(length));
+    std::free(buffer);
+    if (line && line->ends_with('\n')) line->pop_back();
+    if (!line && terminal_) std::fputs("\n", stderr);
+    return line;
+  }
+
+  bool terminal_;
+  std::optional<LineEditor> editor_;
+};
 
 }  // namespace
 
+Dialogue::Dialogue(const AnyLanguageModel& model, const infer::GenerateOptions& options)
+    : model_(model), options_(options) {
+  reset();
+}
+
 infer::GenerateResult Dialogue::answer(std::string_view text, Screen* screen) {
-  const std::vector<int32_t> tokens = tokenizer_.encode(text);
+  const std::vector<int32_t> tokens = model_.tokenizer().encode(text);
   warn_of_unknown(tokens);
   const infer::GenerateResult result =
-      generate(predictor_, tokenizer_, tokens, options_, [&](std::string_view piece) {
+      generate(*predictor_, model_.tokenizer(), tokens, options_, [&](std::string_view piece) {
         if (screen != nullptr) screen->write(piece);
         return !InterruptGuard::interrupted();
       });
@@ -64,15 +100,52 @@ void Dialogue::print_speed(const infer::GenerateResult& result) const {
                token_rate(result.tokens.size(), result.seconds).c_str(), prompt.c_str());
 }
 
+void Dialogue::take_turn(Screen& screen, const std::string& line) {
+  const infer::GenerateResult result = answer(line.empty() || begins_line_ ? line : "\n" + line, &screen);
+  screen.end_line();
+  print_speed(result);
+}
+
 void Dialogue::talk(Screen& screen, const std::string& prompt) {
-  const auto answer_on_screen = [&](const std::string& text) {
-    const infer::GenerateResult result = answer(text, &screen);
+  Lines lines;
+  if (lines.are_typed()) std::fputs(kGreeting, stderr);
+  if (!prompt.empty()) {
+    const infer::GenerateResult result = answer(prompt, &screen);
     screen.end_line();
     print_speed(result);
-  };
-  if (!prompt.empty()) answer_on_screen(prompt);
-  while (const std::optional<std::string> line = read_line())
-    answer_on_screen(line->empty() || begins_line_ ? *line : "\n" + *line);
+  }
+  while (const std::optional<std::string> line = lines.next()) {
+    if (!lines.are_typed()) {
+      take_turn(screen, *line);
+      continue;
+    }
+    try {
+      if (!is_command(*line))
+        take_turn(screen, without_escape(*line));
+      else if (!run_command(*this, *line))
+        return;
+    } catch (const Error& error) {
+      screen.end_line();
+      std::fprintf(stderr, "%s\n", printable_lines(error.what()).c_str());
+    }
+  }
 }
+
+void Dialogue::start_from(std::unique_ptr<infer::Predictor> predictor) {
+  predictor_ = std::move(predictor);
+  begins_line_ = predictor_->position() == 0;
+}
+
+void Dialogue::reset() { start_from(model_.make()); }
+
+bool Dialogue::has_state() const { return dynamic_cast<const infer::Session*>(predictor_.get()) != nullptr; }
+
+void Dialogue::save(const std::string& file) const {
+  const auto* session = dynamic_cast<const infer::Session*>(predictor_.get());
+  require(session != nullptr, "only Mega models have a state to save");
+  session->save(file);
+}
+
+void Dialogue::load(const std::string& file) { start_from(model_.load(file)); }
 
 }  // namespace mega::cli

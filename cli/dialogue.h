@@ -2,23 +2,21 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "cli/any_model.h"
 #include "cli/screen.h"
 #include "mega/infer/generation/generate.h"
 #include "mega/infer/generation/predictor.h"
-#include "mega/text/tokenizer.h"
 
 namespace mega::cli {
 
 class Dialogue {
  public:
-  Dialogue(infer::Predictor& predictor, const Tokenizer& tokenizer, const infer::GenerateOptions& options)
-      : predictor_(predictor),
-        tokenizer_(tokenizer),
-        options_(options),
-        begins_line_(predictor.position() == 0) {}
+  // The model must outlive the dialogue.
+  Dialogue(const AnyLanguageModel& model, const infer::GenerateOptions& options);
 
   // Appends `text` to everything read so far and generates a continuation; prints it if `screen` is not null.
   infer::GenerateResult answer(std::string_view text, Screen* screen);
@@ -29,13 +27,26 @@ class Dialogue {
   // Answers the prompt, if not empty, then each line of standard input until end of file. Input starts on a
   // new line of the text and the model continues that line; an empty line continues the current one. Ctrl-C
   // stops an answer, or discards what was typed.
+  //
+  // At a terminal, lines can be edited, those with a slash are commands, and an error ends only its turn.
+  // What comes through a pipe is text: a stranger's must not be able to write files.
   void talk(Screen& screen, const std::string& prompt);
 
+  // Forgets the text: back to where the dialogue began.
+  void reset();
+  bool has_state() const;  // only Mega models have one
+  // The model's state, for --load-state. Error for models that have none.
+  void save(const std::string& file) const;
+  void load(const std::string& file);
+
  private:
-  infer::Predictor& predictor_;
-  const Tokenizer& tokenizer_;
+  void take_turn(Screen& screen, const std::string& line);
+  void start_from(std::unique_ptr<infer::Predictor> predictor);
+
+  const AnyLanguageModel& model_;
   infer::GenerateOptions options_;
-  bool begins_line_;
+  std::unique_ptr<infer::Predictor> predictor_;
+  bool begins_line_ = true;
   size_t prompt_tokens_ = 0;
 };
 

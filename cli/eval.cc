@@ -1,12 +1,11 @@
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
 #include "cli/eval_language.h"
 #include "cli/evaluation_data.h"
 #include "cli/model_argument.h"
+#include "cli/torch_commands.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
@@ -14,6 +13,7 @@
 #include "mega/ops/runtime.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
+#include "mega/train/predictions_file.h"
 #include "mega/train/run.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/sequence_task.h"
@@ -21,14 +21,7 @@
 namespace mega::cli {
 namespace {
 
-struct EvalCommand {
-  std::string model, path, split = "test", device = "cpu";
-  std::vector<std::string> changes;
-  int64_t examples = 0;
-  int threads = 0;
-  bool json = false;
-  LanguageReading reading;
-
+struct Evaluate : EvalCommand {
   void run();
   void run_classifier();
 };
@@ -53,7 +46,7 @@ Table class_table(const std::vector<std::string>& classes, const std::vector<Cla
   return table;
 }
 
-void EvalCommand::run() {
+void Evaluate::run() {
   ops::set_threads(threads);
   if (token_options(ModelFile::open(model_path(model)).options) == nullptr) {
     require(reading.is_default(), model,
@@ -68,7 +61,7 @@ void EvalCommand::run() {
       {model, path, parse_split(split), changes, reading, train::parse_device(device), json});
 }
 
-void EvalCommand::run_classifier() {
+void Evaluate::run_classifier() {
   const torch::Device on = train::parse_device(device);
   train::SavedModel saved = train::load_model(model_path(model));
   saved.model->to(on);
@@ -78,7 +71,7 @@ void EvalCommand::run_classifier() {
   recipe.data = evaluation_data(saved.signature.data, path);
   for (const std::string& assignment : changes) change(recipe, assignment);
 
-  const data::Dataset dataset = load_dataset(train::dataset_request(recipe, saved.signature.classes));
+  const data::Dataset dataset = load_dataset(data::dataset_request(recipe, saved.signature.classes));
   const data::Part& part = dataset.part(parse_split(split));
   require(part.size() > 0, recipe.data.path, ": no ", split, " examples; choose another split with --split");
   const int documents = static_cast<int>(recipe.model.kind().document_count());
@@ -92,6 +85,7 @@ void EvalCommand::run_classifier() {
     options.progress = [&](int64_t done) { progress.update(done); };
     evaluation = train::evaluate(*saved.model, part, encoder, documents, options);
   }
+  if (!predictions.empty()) train::write_predictions(predictions, evaluation, part, dataset.classes);
   const train::Scores scores = evaluation.scores();
   const auto confusion = evaluation.confusion(std::ssize(dataset.classes));
   const std::vector<ClassMetrics> metrics = class_metrics(confusion);
@@ -99,10 +93,7 @@ void EvalCommand::run_classifier() {
   if (json) {
     nlohmann::ordered_json report = {
         {"model", model}, {"split", split}, {"examples", evaluation.answers.size()}};
-    for (const train::Metric& metric : scores.metrics) {
-      report[metric.name] = metric.value;
-      report[metric.name + " ±"] = metric.uncertainty;
-    }
+    report.update(train::to_json(scores));
     for (size_t i = 0; i < metrics.size(); ++i)
       report["classes"][dataset.classes[i]] = {{"examples", metrics[i].count},
                                                {"precision", metrics[i].precision},
@@ -114,7 +105,7 @@ void EvalCommand::run_classifier() {
     std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return;
   }
-  if (!metrics.empty()) std::fputs(class_table(dataset.classes, metrics).plain().c_str(), stdout);
+  if (!metrics.empty()) class_table(dataset.classes, metrics).print(stdout);
   for (const train::Metric& metric : scores.metrics) std::printf("%s\n", train::metric_text(metric).c_str());
   std::printf(
       "%s %s examples in %s: %.1f examples/s, %s tokens/s\n",
@@ -127,44 +118,6 @@ void EvalCommand::run_classifier() {
 
 }  // namespace
 
-void add_eval(CLI::App& app) {
-  auto command = std::make_shared<EvalCommand>();
-  CLI::App* sub = app.add_subcommand("eval", "evaluate a trained model; metrics with uncertainty");
-  sub->add_option("model", command->model, "model file or run directory")->required();
-  sub->add_option("--data", command->path,
-                  "labelled examples or a text file (default: the training data's path); other data is used "
-                  "as a whole, unless its file names define splits");
-  sub->add_option("--split", command->split, "split to evaluate: train, valid or test")
-      ->capture_default_str();
-  sub->add_option("--set", command->changes,
-                  "set a data option, key=value, e.g. data.skip_broken=true; may be repeated")
-      ->allow_extra_args(false);
-  sub->add_option("--examples", command->examples, "max number of examples (default: all)")
-      ->check(CLI::NonNegativeNumber);
-  LanguageReading& reading = command->reading;
-  sub->add_option("--chunk", reading.chunk,
-                  "language models: attention chunk size in tokens (default: as in training)")
-      ->check(CLI::PositiveNumber);
-  CLI::Option* context =
-      sub->add_option("--context", reading.context,
-                      "language models: segment length in tokens, each segment read from an empty state; "
-                      "for a Transformer, the window length")
-          ->check(CLI::PositiveNumber);
-  sub->add_option("--segments", reading.segments, "language models: number of segments (default: 10)")
-      ->check(CLI::PositiveNumber)
-      ->excludes(context);
-  sub->add_option("--sweep", reading.sweeps,
-                  "language models: evaluate at each value, e.g. chunk=512,1024,2048 or context=2500,5000; "
-                  "prints a table and writes a chart; may be repeated")
-      ->allow_extra_args(false);
-  sub->add_option("--out", reading.out,
-                  "folder for the charts (default: the run directory, or else the current directory)");
-  sub->add_option("--threads", command->threads, "number of threads (default: all cores)")
-      ->check(CLI::NonNegativeNumber);
-  sub->add_option("--device", command->device, "cpu, or cuda if libtorch supports it (untested)")
-      ->capture_default_str();
-  sub->add_flag("--json", command->json, "print JSON");
-  sub->callback([command] { command->run(); });
-}
+void run_eval(const EvalCommand& command) { Evaluate{command}.run(); }
 
 }  // namespace mega::cli

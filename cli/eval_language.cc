@@ -63,12 +63,7 @@ std::string metric_value(const train::Metric& metric) {
 }
 
 void add_metrics(Json& report, const Result& result) {
-  for (const train::Metric& metric : result.scores.metrics) {
-    std::string key = metric.name;
-    std::replace(key.begin(), key.end(), ' ', '_');
-    report[key] = metric.value;
-    report[key + " ±"] = metric.uncertainty;
-  }
+  report.update(train::to_json(result.scores));
   report["seconds"] = result.seconds;
   report["tokens_per_second"] = result.tokens_per_second();
 }
@@ -142,6 +137,7 @@ class SweepReport {
     const train::Metric& metric = result.scores.metrics.front();
     name_ = metric.name;
     curve_.points.push_back({static_cast<double>(value), metric.value});
+    curve_.errors.push_back(metric.uncertainty);
     rows_.push_back({with_thousands(value), metric_value(metric),
                      with_thousands(static_cast<int64_t>(result.tokens_per_second()))});
     Json row = {{setting_, value}};

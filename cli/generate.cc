@@ -1,5 +1,7 @@
 #include "mega/infer/generation/generate.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -24,33 +26,39 @@ constexpr size_t kMostPromptBytes = size_t{1} << 28;
 struct GenerateCommand {
   OpenRequest model;
   SessionRequest session;
-  std::string prompt, prompt_file, prompts_file, save_state;
+  std::optional<std::string> prompt;
+  std::string prompt_file, prompts_file, save_state;
   infer::GenerateOptions options;
   int64_t batch = 8;
   bool echo = false, json = false, interactive = false;
 
   void run();
   std::string read_prompt() const;
+  bool is_dialogue() const;
   void write_one(const AnyLanguageModel& opened, const std::string& beginning) const;
   void write_many(const AnyLanguageModel& opened) const;
 };
 
 // A newline at the end of a prompt file was added by an editor or echo and is not part of the prompt.
 std::string GenerateCommand::read_prompt() const {
-  if (prompt_file.empty()) return prompt;
+  if (prompt_file.empty()) return prompt.value_or("");
   std::string text = read_stream(prompt_file, kMostPromptBytes);
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }
 
+// Someone at a terminal who gives no prompt wants to type it. With a state, the text goes on by itself.
+bool GenerateCommand::is_dialogue() const {
+  return interactive || (!prompt && prompt_file.empty() && !json && session.state.empty() &&
+                         save_state.empty() && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0);
+}
+
 void GenerateCommand::write_one(const AnyLanguageModel& opened, const std::string& beginning) const {
-  const std::unique_ptr<infer::Predictor> predictor = opened.make();
-  const auto* kept = dynamic_cast<const infer::Session*>(predictor.get());
-  require(save_state.empty() || kept != nullptr, "--save-state: only Mega models have a state to save");
-  Dialogue dialogue(*predictor, opened.tokenizer(), options);
+  Dialogue dialogue(opened, options);
+  require(save_state.empty() || dialogue.has_state(), "--save-state: only Mega models have a state to save");
   Screen screen;
   if (echo && !json) screen.write(beginning);
-  if (interactive) {
+  if (is_dialogue()) {
     dialogue.talk(screen, beginning);
     InterruptGuard::forget();  // Ctrl-C stopped an answer, not the program
   } else {
@@ -62,7 +70,7 @@ void GenerateCommand::write_one(const AnyLanguageModel& opened, const std::strin
       dialogue.print_speed(result);
     }
   }
-  if (!save_state.empty()) kept->save(save_state);
+  if (!save_state.empty()) dialogue.save(save_state);
 }
 
 void GenerateCommand::write_many(const AnyLanguageModel& opened) const {
@@ -114,7 +122,9 @@ void add_generate(CLI::App& app, const OtherModels* others) {
   CLI::App* sub = app.add_subcommand("generate", "generate text with a language model");
   sub->add_option("model", command->model.model, "model file or run directory")->required();
   CLI::Option* prompt =
-      sub->add_option("--prompt", command->prompt, "text to continue (default: start of a text)");
+      sub->add_option("--prompt", command->prompt,
+                      "text to continue (default: at a terminal, --interactive; otherwise the start of a "
+                      "text)");
   CLI::Option* prompt_file =
       sub->add_option("prompt_file,--prompt-file", command->prompt_file,
                       "file with the prompt, - for standard input; a final newline is ignored")
@@ -124,7 +134,7 @@ void add_generate(CLI::App& app, const OtherModels* others) {
   CLI::Option* interactive = sub->add_flag(
       "--interactive", command->interactive,
       "read lines from standard input and continue the text after each; an empty line generates more; "
-      "Ctrl-C stops an answer, Ctrl-D exits");
+      "Ctrl-C stops an answer, Ctrl-D exits; at a terminal, /help lists commands");
   CLI::Option* prompts =
       sub->add_option(
              "--prompts", command->prompts_file,

@@ -10,9 +10,9 @@
 #include "mega/base/json.h"
 #include "mega/base/options_io.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/model_builders.h"
 #include "mega/config/parameter_count.h"
 #include "mega/config/presets.h"
+#include "mega/report/terminal.h"
 
 namespace mega::cli {
 namespace {
@@ -47,11 +47,14 @@ struct StepCost {
     report["multiply_adds_per_token"] = multiply_adds;
   }
   void print() const {
-    std::printf("one training step at length %s, batch %s%s: about %s of activations, %.1f GFLOP\n",
-                with_thousands(tokens).c_str(), with_thousands(batch).c_str(),
-                documents > 1 ? " of pairs" : "",
-                human_bytes(static_cast<uint64_t>(activation_bytes)).c_str(),
-                6.0 * multiply_adds * static_cast<double>(tokens * batch * documents) * 1e-9);
+    char gflop[32];
+    std::snprintf(gflop, sizeof gflop, "%.1f",
+                  6.0 * multiply_adds * static_cast<double>(tokens * batch * documents) * 1e-9);
+    const std::string line = "one training step at length " + with_thousands(tokens) + ", batch " +
+                             with_thousands(batch) + (documents > 1 ? " of pairs" : "") + ": about " +
+                             human_bytes(static_cast<uint64_t>(activation_bytes)) + " of activations, " +
+                             gflop + " GFLOP";
+    std::printf("%s\n", for_terminal(line, stdout, /*indent=*/2).c_str());
   }
 };
 
@@ -110,7 +113,7 @@ void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_
     cost->print();
   else
     std::printf(
-        "This version has the options of this kind of model but cannot build it: no parameter count.\n");
+        "This version has the options of this kind of model but cannot build it:\nno parameter count.\n");
 }
 
 }  // namespace
@@ -122,8 +125,9 @@ void add_inspect(CLI::App& app) {
   sub->footer("presets: " + join(preset_names(), ", "));
   sub->add_option("model", command->name, "preset, .toml file, model file or run directory")->required();
   sub->add_option(
-      "--set", command->changes,
-      "set an option, key=value, e.g. model.block.chunk=128 or model.kind=transformer; may be repeated");
+         "--set", command->changes,
+         "set an option, key=value, e.g. model.block.chunk=128 or model.kind=transformer; may be repeated")
+      ->type_name("KEY=VALUE");
   sub->add_option("--length", command->length,
                   "sequence length for the memory estimate (default: the model's max length)")
       ->check(CLI::PositiveNumber);

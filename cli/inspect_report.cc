@@ -73,7 +73,9 @@ nlohmann::ordered_json file_report(const std::string& name, const ModelFile& fil
 void print_options(const std::string& name, const ModelOptions& options) {
   Table table({"option", "value", "meaning"});
   for (const auto& row : option_rows(options)) table.add({row.key, row.value, row.help});
-  std::printf("%s\n%s\n", printable(name).c_str(), table.plain().c_str());
+  std::printf("%s\n", printable(name).c_str());
+  table.print(stdout);
+  std::printf("\n");
 }
 
 void print_parts(const ParameterCount& count) {
@@ -81,7 +83,8 @@ void print_parts(const ParameterCount& count) {
   for (const auto& [part, parameters] : count.parts)
     table.add({part, with_thousands(parameters), share_of(parameters, count.total)});
   table.add({"total", with_thousands(count.total), ""});
-  std::printf("%s\n", table.plain().c_str());
+  table.print(stdout);
+  std::printf("\n");
 }
 
 void print_stored_parts(const ModelFile& file) {
@@ -96,7 +99,8 @@ void print_stored_parts(const ModelFile& file) {
     for (const auto& [type, bytes] : types) all[type] += bytes;
   }
   table.add({"total", with_thousands(count.total), "", stored_as(all)});
-  std::printf("%s\n", table.plain().c_str());
+  table.print(stdout);
+  std::printf("\n");
   file.verify();
   std::printf("checksum: %s\n\n",
               file.has_checksum() ? "matches" : "none, written by an earlier version or another program");
@@ -111,7 +115,9 @@ void print_half_lives(const Safetensors& file) {
     table.add({std::to_string(i), one_digit(quantiles.tenth), one_digit(quantiles.half),
                one_digit(quantiles.nine_tenths), one_digit(quantiles.longest)});
   }
-  std::printf("EMA half-lives, in positions:\n%s\n", table.plain().c_str());
+  std::printf("EMA half-lives, in positions:\n");
+  table.print(stdout);
+  std::printf("\n");
 }
 
 }  // namespace mega::cli

@@ -1,68 +1,69 @@
-// The program `mega`: startup and --version. Each subcommand has a file of its own.
-#include <cstdio>
+// The program `mega`: declares all commands and runs those that need no libtorch. The others, and the models
+// that the engine cannot run, are left to `mega-torch`.
+#include <initializer_list>
+#include <memory>
 #include <string>
 
+#include "cli/any_model.h"
+#include "cli/bench_command.h"
 #include "cli/commands.h"
+#include "cli/eval_command.h"
 #include "cli/program.h"
-#include "cli/torch_models.h"
-#include "mega/base/version.h"
-#include "mega/kernels/instruction_set.h"
-#include "mega/ops/runtime.h"
-#include "mega/ops/tensor_cache.h"
+#include "cli/torch_program.h"
+#include "cli/train_command.h"
 
+namespace mega::cli {
 namespace {
 
-std::string describe() {
-  return std::string("mega ") + mega::version() + "\nlibtorch         " + mega::ops::torch_version() +
-         "\nBLAS             " + mega::ops::blas().name + "\ninstruction set  " +
-         mega::kernels::instruction_set() + "\nthreads          " +
-         std::to_string(mega::ops::available_cores());
-}
+class TorchProgramModels : public OtherModels {
+ public:
+  explicit TorchProgramModels(char** arguments) : arguments_(arguments) {}
 
-// Quoted so that it can be pasted into a shell.
-std::string command_line(int argc, char** argv) {
-  std::string line = "mega";
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[](){}<>|&;#~!") == std::string::npos;
-    std::string quoted = "'";
-    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += " " + (plain ? word : quoted + "'");
+  std::unique_ptr<AnyLanguageModel> open_language_model(const std::filesystem::path&, int) const override {
+    run_torch_program(arguments_);
   }
-  return line;
+  std::unique_ptr<AnyClassifier> open_classifier(const std::filesystem::path&, int) const override {
+    run_torch_program(arguments_);
+  }
+
+ private:
+  char** arguments_;
+};
+
+void group(CLI::App& app, const char* title, std::initializer_list<const char*> commands) {
+  for (const char* command : commands) app.get_subcommand(command)->group(title);
 }
 
-// Matrix products are most of the work of training: warn early if they run on the slow reference BLAS.
-void warn_of_slow_blas() {
-  if (mega::ops::blas().optimised) return;
-  std::fprintf(stderr,
-               "warning: libtorch runs on the reference BLAS, up to 30 times slower than an optimised one.\n"
-               "         Install one: apt-get install libopenblas0-openmp\n"
-               "         (or select it: update-alternatives --config libblas.so.3-$(uname -m)-linux-gnu)\n");
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  mega::ops::use_tensor_cache();
+int run(int argc, char** argv) {
   CLI::App app{
       "Mega: moving average equipped gated attention. Trains, evaluates and runs Mega models on CPUs."};
   app.name("mega");
-  app.set_version_flag("--version", describe,
-                       "print versions of mega, libtorch and BLAS, instruction set and threads");
-  const mega::cli::TorchModels others;
-  mega::cli::add_train(app, command_line(argc, argv));
-  mega::cli::add_eval(app);
-  mega::cli::add_quantize(app);
-  mega::cli::add_predict(app, &others);
-  mega::cli::add_generate(app, &others);
-  mega::cli::add_score(app, &others);
-  mega::cli::add_data(app);
-  mega::cli::add_inspect(app);
-  mega::cli::add_bench(app);
-  mega::cli::add_presets(app);
-  for (const char* command : {"train", "eval", "bench", "presets"})
-    app.get_subcommand(command)->parse_complete_callback(warn_of_slow_blas);
-  return mega::cli::run_program(app, argc, argv);
+  app.set_version_flag(
+      "--version", [argv]() -> std::string { run_torch_program(argv); },
+      "print versions of mega, libtorch and BLAS, instruction set and threads");
+  const auto hand_over = [argv](const auto&) { run_torch_program(argv); };
+  const TorchProgramModels others(argv);
+  add_presets(app);
+  add_data(app);
+  add_train(app, hand_over);
+  add_eval(app, hand_over);
+  add_predict(app, &others);
+  add_generate(app, &others);
+  add_score(app, &others);
+  add_inspect(app);
+  add_quantize(app);
+  add_bench(app, hand_over);
+  add_help(app, /*page_per_command=*/true);
+  group(app, "Train a model", {"presets", "data", "train", "eval"});
+  group(app, "Use a model", {"predict", "generate", "score", "inspect", "quantize"});
+  group(app, "More", {"bench", "help"});
+  app.footer(
+      "`mega help COMMAND` explains a command. Exit status: 0 done, 1 failed, 2 wrong command line, 130 "
+      "interrupted.");
+  return run_program(app, argc, argv);
 }
+
+}  // namespace
+}  // namespace mega::cli
+
+int main(int argc, char** argv) { return mega::cli::run(argc, argv); }

@@ -1,15 +1,15 @@
 #include "mega/config/presets.h"
 
+#include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "cli/commands.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/model_builders.h"
+#include "mega/config/language_recipe.h"
 #include "mega/config/parameter_count.h"
-#include "mega/ops/runtime.h"
+#include "mega/infer/product_rate.h"
 #include "mega/report/table.h"
-#include "mega/train/estimate.h"
-#include "mega/train/language_task.h"
 
 namespace mega::cli {
 namespace {
@@ -42,7 +42,7 @@ Volume volume_of(const Recipe& recipe) {
   const TrainOptions& train = recipe.train;
   const double batches = static_cast<double>(train.updates * train.accumulation);
   if (token_options(recipe.model) != nullptr) {
-    const BlockPlan plan = train::block_plan(recipe);
+    const BlockPlan plan = block_plan(recipe);
     const int64_t length = plan.chunk * (plan.min_chunks + plan.max_chunks) / 2;
     const int64_t each = train.batch_unit == BatchUnit::tokens ? 1 : length;
     return {batches * static_cast<double>(train.batch * each), length};
@@ -52,38 +52,53 @@ Volume volume_of(const Recipe& recipe) {
   return {batches * static_cast<double>(train.batch * length * recipe.model.kind().document_count()), length};
 }
 
-// Time of a full training run on this machine with sequences of full length, assuming half of the sgemm rate,
-// which most models reach.
+// "12 min", "3 days": the largest unit of which there are at least two. More figures would claim a precision
+// that an estimate does not have.
+std::string rough_time(double seconds) {
+  struct Unit {
+    double seconds;
+    const char* name;
+  };
+  constexpr std::array<Unit, 5> kUnits = {
+      {{31557600, "years"}, {2629800, "months"}, {604800, "weeks"}, {86400, "days"}, {3600, "h"}}};
+  constexpr double kMinute = 60;
+  for (const Unit& unit : kUnits)
+    if (seconds >= 2 * unit.seconds)
+      return with_thousands(std::llround(seconds / unit.seconds)) + " " + unit.name;
+  if (seconds < kMinute) return "< 1 min";
+  return with_thousands(std::llround(seconds / kMinute)) + " min";
+}
+
+// Time of a full training run on this machine with sequences of full length. Most models reach half the rate
+// of an optimised BLAS, and that is 0.7 of the rate of the engine's products.
 std::string time_here(const Recipe& recipe, double gflops) {
-  constexpr double kShare = 0.5;
+  constexpr double kShare = 0.7;
   const Volume volume = volume_of(recipe);
   if (volume.length == 0) return "";
-  return human_seconds(6e-9 * recipe.model.kind().multiply_adds(volume.length) * volume.positions /
-                       (kShare * gflops));
+  return rough_time(6e-9 * recipe.model.kind().multiply_adds(volume.length) * volume.positions /
+                    (kShare * gflops));
 }
 
 void list_presets() {
-  const double gflops = train::sgemm_gflops();
-  Table table({"preset", "parameters", "training time", "description"});
+  infer::ThreadPool pool;
+  const double gflops = infer::product_gflops(pool);
+  Table table({"preset", "parameters", "time", "description"});
   for (const std::string& name : preset_names()) {
     const Recipe recipe = load_preset(name);
     table.add({name, parameters_of(recipe.model), time_here(recipe, gflops), recipe.description});
   }
-  std::fputs(table.plain().c_str(), stdout);
+  table.print(stdout);
   std::printf(
-      "\nTimes are estimates for sequences of full length on %d threads (sgemm %.0f GFLOP/s); "
-      "`mega train --estimate` measures.\n",
-      ops::threads(), gflops);
+      "\nTimes are rough estimates of whole runs with sequences of full length, on %d\n"
+      "threads of this machine; `mega train PRESET --data PATH --estimate` measures.\n",
+      pool.threads());
 }
 
 }  // namespace
 
 void add_presets(CLI::App& app) {
   app.add_subcommand("presets", "list presets with their size and training time on this machine")
-      ->callback([] {
-        ops::set_threads(0);
-        list_presets();
-      });
+      ->callback(list_presets);
 }
 
 }  // namespace mega::cli

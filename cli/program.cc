@@ -9,20 +9,17 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/command_info.h"
+#include "cli/help_text.h"
 #include "cli/standard_streams.h"
+#include "cli/train_command.h"
+#include "cli/usage_error.h"
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
 #include "mega/config/presets.h"
 
 namespace mega::cli {
 namespace {
-
-// The innermost subcommand that was given.
-const CLI::App& given_command(const CLI::App& app) {
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
-  return *command;
-}
 
 std::vector<std::string> given_words(const CLI::App& command, const std::string& option) {
   const CLI::Option* found = command.get_option_no_throw(option);
@@ -42,15 +39,17 @@ void check_recipes(const CLI::App& command) {
   Recipe recipe;
   bool known = false;
   for (const char* option : {"recipe", "model", "--preset"}) {
-    // A model may be a folder of any name; only `mega inspect`, which can change options, takes a preset too.
-    const bool either = command.get_name() == "inspect" && command.get_option_no_throw("--set") != nullptr;
-    if (option == std::string_view("model") && !either) continue;
+    if (!takes_recipe(command, option)) continue;
     for (const std::string& word : given_words(command, option)) {
       if (!is_known_recipe(word)) continue;
       recipe = load_recipe(word);
       known = true;
     }
   }
+  if (command.get_name() == "train")
+    for (const Shorthand& shorthand : train_shorthands())
+      for (const std::string& value : given_words(command, shorthand.flag))
+        change(recipe, shorthand.key + ("=" + value));
   for (const std::string& assignment : given_words(command, "--set"))
     if (known || !assignment.starts_with("model.")) change(recipe, assignment);
   if (known) validate(recipe);
@@ -80,12 +79,7 @@ void parse_only(CLI::App& app, std::string_view how_much) {
 // Messages quote names of files, classes and options: they must not speak to the terminal.
 int failed(const CLI::App& app, const std::string& message) {
   std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), printable(message).c_str());
-  return 1;
-}
-
-int checked_output(const CLI::App& app, int status) {
-  const std::string trouble = output_trouble();
-  return trouble.empty() || status != 0 ? status : failed(app, trouble);
+  return kFailed;
 }
 
 }  // namespace
@@ -93,13 +87,25 @@ int checked_output(const CLI::App& app, int status) {
 int run_program(CLI::App& app, int argc, char** argv) {
   hold_standard_streams();
   app.require_subcommand(1);
-  app.get_formatter()->column_width(38);
+  use_help_text(app);
   try {
-    const char* how_much = std::getenv("MEGA_PARSE_ONLY");
-    parse_only(app, how_much == nullptr ? "" : how_much);
-    app.parse(argc, argv);
+    if (argc <= 1) {
+      std::fputs(app.help().c_str(), stdout);
+    } else {
+      const char* how_much = std::getenv("MEGA_PARSE_ONLY");
+      parse_only(app, how_much == nullptr ? "" : how_much);
+      app.parse(argc, argv);
+    }
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+  } catch (const CLI::CallForVersion& version) {
+    std::printf("%s\n", version.what());
+  } catch (const CLI::Success&) {
+  } catch (const CLI::RuntimeError& error) {  // a command that has said what there is to say
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    return checked_output(app, app.exit(error));
+    std::fputs(usage_error_text(app, error).c_str(), stderr);
+    return kWrongUsage;
   } catch (const Error& error) {
     return failed(app, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
@@ -109,7 +115,8 @@ int run_program(CLI::App& app, int argc, char** argv) {
   } catch (const std::exception& error) {
     return failed(app, std::string("unexpected error: ") + error.what());
   }
-  return checked_output(app, 0);
+  const std::string trouble = output_trouble();
+  return trouble.empty() ? kDone : failed(app, trouble);
 }
 
 }  // namespace mega::cli

@@ -196,12 +196,15 @@ void add_quantize(CLI::App& app) {
       ->required()
       ->check(CLI::IsMember({"int8", "bf16"}));
   sub->add_option("--out", command->out,
-                  "output file (default: next to the model, e.g. model-int8.safetensors)");
+                  "output file (default: next to the model, e.g. model-int8.safetensors)")
+      ->type_name("FILE");
   sub->add_option("--text", command->texts,
                   "text to compare a language model on, before and after; may be repeated")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   sub->add_option("--data", command->data_path,
-                  "labelled examples or text to compare on (default: the test split of the training data)");
+                  "labelled examples or text to compare on (default: the test split of the training data)")
+      ->type_name("PATH");
   sub->add_option("--limit", command->limit,
                   "max tokens or examples to compare on, 0 for all (default: " + with_thousands(kTokens) +
                       " tokens, " + with_thousands(kExamples) + " examples)")

@@ -50,7 +50,7 @@ class ScoreList {
         {"log_probability", -score.nats_per_token.value * static_cast<double>(score.tokens)}};
     const auto set = [&](const std::string& key, const infer::Estimate& estimate) {
       row[key] = estimate.value;
-      row[key + " ±"] = estimate.uncertainty ? nlohmann::ordered_json(*estimate.uncertainty) : nullptr;
+      if (estimate.uncertainty) row[key + "_ci95"] = *estimate.uncertainty;
     };
     set("perplexity", score.perplexity);
     set("bits_per_character", score.bits_per_character);

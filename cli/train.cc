@@ -1,24 +1,18 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
-#include "cli/commands.h"
+#include "cli/torch_commands.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/ops/runtime.h"
-#include "mega/report/table.h"
 #include "mega/train/run.h"
 
 namespace mega::cli {
 namespace {
 
-struct TrainCommand {
-  std::string recipe, data, out, init, device = "cpu", time, seeds;
-  std::vector<std::string> changes;
-  bool resume = false, estimate = false, help_options = false;
-  int threads = 0;
-  std::string command;  // as typed
+struct Train : TrainCommand {
+  std::string typed;
 
   Recipe load() const;
   void run();
@@ -44,14 +38,6 @@ std::vector<int64_t> parse_seeds(const std::string& text) {
   return seeds;
 }
 
-// All options that --set accepts.
-void print_options() {
-  Table table({"option", "default", "meaning", "values"});
-  for (const OptionRow& row : option_rows(Recipe{}))
-    table.add({row.key, row.default_value, row.help, row.type});
-  std::fputs(table.plain().c_str(), stdout);
-}
-
 std::string mean_and_deviation(const std::vector<double>& values, bool share) {
   double sum = 0.0, squares = 0.0;
   for (const double x : values) sum += x;
@@ -65,7 +51,7 @@ std::string mean_and_deviation(const std::vector<double>& values, bool share) {
   return text;
 }
 
-Recipe TrainCommand::load() const {
+Recipe Train::load() const {
   Recipe loaded;
   if (recipe.empty()) {
     require(resume && !out.empty(),
@@ -74,23 +60,24 @@ Recipe TrainCommand::load() const {
   } else {
     loaded = resume && train::holds_a_run(out) ? train::load_run_recipe(out) : load_recipe(recipe);
   }
-  if (!data.empty()) loaded.data.path = data;
-  if (!init.empty()) loaded.train.init = init;
-  for (const std::string& assignment : changes) change(loaded, assignment);
+  apply(loaded);
   return loaded;
 }
 
-train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesystem::path& folder) const {
-  require(resume || estimate || !train::holds_a_run(folder), folder.string(),
-          " holds a run already: continue it with --resume, or choose another folder with --out DIR");
+train::RunResult Train::run_one(const Recipe& loaded, const std::filesystem::path& folder) const {
+  require(resume || restart || estimate || !train::holds_a_run(folder), folder.string(),
+          " holds a run already: continue it with --resume, replace it with --restart, or choose another "
+          "folder with --out DIR");
   train::RunRequest request;
   request.recipe = loaded;
   request.folder = folder;
   request.resume = resume;
   request.estimate_only = estimate;
   request.device = device;
-  request.seconds = parse_period(time).count;
-  request.command = command;
+  request.restart = restart;
+  request.preset = recipe;
+  request.set = keys();
+  request.command = typed;
   const train::RunResult result = train::run(request);
   if (estimate) return result;
   if (result.outcome.signal != 0) {
@@ -106,15 +93,8 @@ train::RunResult TrainCommand::run_one(const Recipe& loaded, const std::filesyst
   return result;
 }
 
-void TrainCommand::run() {
-  if (help_options) {
-    print_options();
-    return;
-  }
+void Train::run() {
   ops::set_threads(threads);
-  if (!time.empty())
-    require(parse_period(time).unit == Period::Unit::seconds,
-            "--time: expected a duration such as 90s, 10m or 2h");
   Recipe loaded = load();
   const std::string name = recipe.empty() ? out : std::filesystem::path(recipe).stem().string();
   const std::filesystem::path folder =
@@ -141,31 +121,6 @@ void TrainCommand::run() {
 
 }  // namespace
 
-void add_train(CLI::App& app, const std::string& typed) {
-  auto command = std::make_shared<TrainCommand>();
-  command->command = typed;
-  CLI::App* sub = app.add_subcommand("train", "train a model on labelled sequences or text");
-  sub->add_option("recipe", command->recipe, "preset (`mega presets`) or .toml file");
-  sub->add_option("--data", command->data, "data file or folder (data.path)");
-  sub->add_option("--out", command->out, "run directory (default: runs/RECIPE)");
-  sub->add_option("--set", command->changes,
-                  "set any option, key=value; may be repeated; --options lists them")
-      ->allow_extra_args(false);
-  sub->add_option("--init", command->init,
-                  "model file to initialise from (train.init); tensors that do not match are listed");
-  sub->add_option("--time", command->time,
-                  "approximate training time (10m, 1h): measures an update and sets train.updates");
-  sub->add_option("--seeds", command->seeds,
-                  "repeat with these seeds (1..5 or 1,2,7), report mean ± standard deviation");
-  sub->add_option("--threads", command->threads, "number of threads (default: all cores)")
-      ->check(CLI::NonNegativeNumber);
-  sub->add_option("--device", command->device,
-                  "cpu, or cuda if libtorch supports it (reference forms, untested)")
-      ->capture_default_str();
-  sub->add_flag("--resume", command->resume, "resume from the newest checkpoint in --out");
-  sub->add_flag("--estimate", command->estimate, "print estimated time and memory, and exit");
-  sub->add_flag("--options", command->help_options, "list all options for --set with their defaults");
-  sub->callback([command] { command->run(); });
-}
+void run_train(const TrainCommand& command, const std::string& typed) { Train{command, typed}.run(); }
 
 }  // namespace mega::cli

@@ -1,4 +1,5 @@
-# The programs, the libraries with their headers, and what find_package(Mega) and pkg-config need.
+# The programs with their manual pages and completion, the libraries with their headers, and what find_package(Mega) and
+# pkg-config need.
 if(MEGA_FUZZ)
   return()
 endif()
@@ -8,6 +9,10 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Mega)
 
 get_property(layers GLOBAL PROPERTY MEGA_LAYERS)
 install(TARGETS mega_program mega_run_program)
+install(TARGETS mega_torch_program RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/mega)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/bash-completion ${PROJECT_BINARY_DIR}/share/zsh
+  ${PROJECT_BINARY_DIR}/share/fish DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
 # The engine apart from the rest, so that its users need not have what only training needs.
 set(engine_layers ${layers})
 list(FILTER engine_layers EXCLUDE REGEX "^mega_(readers|ops|nn|models|baselines|train)$")

@@ -1,14 +1,12 @@
 /* C interface of the engine: runs language models and classifiers from the files of `mega train` and
  * `mega quantize`. For C and any language that can call C.
  *
- *   mega_model* model;
- *   mega_session* session;
- *   mega_error error;
- *   if (mega_model_open("model.safetensors", &model, &error) != MEGA_OK) puts(error.message);
+ *   if (mega_model_open("runs/bytes-small", &model, &error) != MEGA_OK) puts(error.message);
  *   ...
  *   mega_session_new(model, 0, MEGA_CACHE_F32, &session, &error);
- *   mega_session_feed(session, tokens, count, &error);
- *   mega_session_logits(session, &logits, &vocabulary, &error);
+ *   mega_generation_new(session, "Once", 4, NULL, 200, NULL, 0, &generation, &error);
+ *   while (mega_generation_next(generation, &text, &bytes, &error) == MEGA_OK && bytes > 0)
+ *     fwrite(text, 1, bytes, stdout);
  *
  * examples/c_engine/main.c is a complete program.
  *
@@ -18,13 +16,13 @@
  *   nothing and created nothing: output handles are NULL. `error` may be NULL; otherwise it receives the
  *   error message in English, or "" on success. After MEGA_ERROR_MEMORY or MEGA_ERROR_INTERNAL, sessions that
  *   were being fed can only be freed.
- * Pointers. Only `error` and empty arrays may be NULL. The library does not keep pointers to arrays and
- *   strings passed in.
- * Strings are UTF-8. Paths are null-terminated; other strings have a length in bytes and may contain null
- *   bytes.
- * Threads. Models and classifiers are immutable and thread-safe. A session may be used from any thread, but
- *   only from one at a time; different sessions of one model may be used concurrently. A handle must not be
- *   in use when it is closed or freed.
+ * Pointers. Only `error` and empty arrays may be NULL; where NULL is not allowed, it is an error, and
+ * functions that return a number return 0 for it. The library does not keep pointers to arrays and strings
+ * passed in. Strings are UTF-8. Paths are null-terminated; other strings have a length in bytes and may
+ * contain null bytes. The path of a model is that of its file, or of the run directory of `mega train` that
+ * has it. Threads. Models and classifiers are immutable and thread-safe. A session, with the generations that
+ * extend it, or a sampler may be used from any thread, but only from one at a time; different sessions of one
+ * model may be used concurrently. A handle must not be in use when it is closed or freed.
  *
  * ABI. MEGA_ABI_VERSION is the version in the library's soname. While it stays the same, functions may be
  * added, but existing ones keep their meaning, types and constants; handles are opaque. Programs built
@@ -70,8 +68,33 @@ typedef int32_t mega_cache;
 /* </s>, end of line: the token of a newline in every vocabulary. */
 #define MEGA_TOKEN_END 2
 
+/* What a model reads. */
+typedef int32_t mega_input;
+#define MEGA_INPUT_UNKNOWN 0  /* the file was not written by `mega train` */
+#define MEGA_INPUT_TEXT 1     /* one text, or two */
+#define MEGA_INPUT_IMAGE 2    /* grey values, one byte each */
+#define MEGA_INPUT_AUDIO 3    /* samples from -1 to 1 */
+#define MEGA_INPUT_SERIES 4   /* numbers, some at each position */
+#define MEGA_INPUT_LANGUAGE 5 /* running text: a language model */
+
+/* How the next token is drawn from the model's distribution, applied in this order. Set all fields: begin
+ * with MEGA_SAMPLING_DEFAULT, the model's own distribution. */
+typedef struct mega_sampling {
+  double repetition_penalty; /* 1 to 100: makes recent tokens less likely; 1: off */
+  int64_t repetition_window; /* number of recent tokens for that */
+  double temperature;        /* 0 to 100: below 1 sharpens the distribution; 0: always the likeliest token */
+  int64_t top_k;             /* only so many of the likeliest tokens; 0: off */
+  double top_p;              /* only the fewest tokens with this total probability; 1: off */
+  double min_p;              /* no tokens below this share of the highest probability; 0: off */
+  int64_t seed;              /* the same seed, the same draws; from 0 */
+} mega_sampling;
+#define MEGA_SAMPLING_DEFAULT \
+  { 1.0, 64, 1.0, 0, 1.0, 0.0, 1 }
+
 typedef struct mega_model mega_model;           /* a language model */
 typedef struct mega_session mega_session;       /* the state of a language model in a text */
+typedef struct mega_sampler mega_sampler;       /* draws tokens */
+typedef struct mega_generation mega_generation; /* a text that is being generated */
 typedef struct mega_classifier mega_classifier; /* a classifier of sequences, or matcher of text pairs */
 
 /* The library version, such as "0.1.0"; always valid. Thread-safe. */
@@ -79,6 +102,10 @@ MEGA_API const char* mega_version(void);
 
 /* MEGA_ABI_VERSION of the loaded library. Thread-safe. */
 MEGA_API int32_t mega_abi_version(void);
+
+/* What the model at `path` reads, whatever it is: MEGA_INPUT_LANGUAGE is for mega_model_open, others are for
+ * mega_classifier_open. */
+MEGA_API mega_status mega_input_of(const char* path, mega_input* input, mega_error* error);
 
 /* ---- Language models ---- */
 
@@ -148,6 +175,43 @@ MEGA_API mega_status mega_session_save(const mega_session* session, const char* 
 MEGA_API mega_status mega_session_load(const mega_model* model, const char* path, int32_t threads,
                                        mega_session** session, mega_error* error);
 
+/* ---- Generation ---- */
+
+/* Begins to continue a text: `session` reads the prompt, after MEGA_TOKEN_END if it has read nothing yet, and
+ * will read every token that is generated, so another generation can go on from there. `sampling` may be NULL
+ * for the default. Ends after `max_tokens` tokens, or before one of the `stop_count` null-terminated stop
+ * strings. The generation keeps what it needs of the session, which may be freed before it. */
+MEGA_API mega_status mega_generation_new(mega_session* session, const char* prompt, size_t prompt_bytes,
+                                         const mega_sampling* sampling, int64_t max_tokens,
+                                         const char* const* stop, size_t stop_count,
+                                         mega_generation** generation, mega_error* error);
+
+/* The next piece of the text: `bytes` bytes at `text`, not null-terminated, valid until the next call with
+ * this generation. Always whole characters of valid UTF-8: bytes that are not, which a model of bytes may
+ * write, become U+FFFD. 0 bytes at the end. After an error there is no more text. */
+MEGA_API mega_status mega_generation_next(mega_generation* generation, const char** text, size_t* bytes,
+                                          mega_error* error);
+
+/* Number of tokens generated so far. */
+MEGA_API int64_t mega_generation_tokens(const mega_generation* generation);
+
+/* NULL is allowed. */
+MEGA_API void mega_generation_free(mega_generation* generation);
+
+/* The same sampling for programs that feed sessions themselves, many at once for example. `sampling` may be
+ * NULL for the default. */
+MEGA_API mega_status mega_sampler_new(const mega_sampling* sampling, mega_sampler** sampler,
+                                      mega_error* error);
+
+/* Draws a token from `count` logits, -INFINITY for impossible ones. `history` are the previous tokens, for
+ * the repetition penalty. An error if a logit is NaN or +INFINITY. */
+MEGA_API mega_status mega_sampler_draw(mega_sampler* sampler, const float* logits, size_t count,
+                                       const int32_t* history, size_t history_count, int32_t* token,
+                                       mega_error* error);
+
+/* NULL is allowed. */
+MEGA_API void mega_sampler_free(mega_sampler* sampler);
+
 /* ---- Classifiers ---- */
 
 /* Maps the file: it must not change until the classifier is closed. `threads`: number of threads per
@@ -168,16 +232,34 @@ MEGA_API int64_t mega_classifier_documents(const mega_classifier* classifier);
  * no such class, or the model predicts numbers. */
 MEGA_API const char* mega_classifier_class(const mega_classifier* classifier, int64_t index);
 
+/* What it reads: text and images by mega_classify_bytes, audio and series by mega_classify_values. */
+MEGA_API mega_input mega_classifier_input(const mega_classifier* classifier);
+
+/* Samples per second of the audio it reads; 0 if it reads something else. */
+MEGA_API int64_t mega_classifier_rate(const mega_classifier* classifier);
+
+/* Numbers at each position: 1 for audio, the channels of a series; 0 if it reads text or images. */
+MEGA_API int64_t mega_classifier_channels(const mega_classifier* classifier);
+
+/* Size of the images it reads, in pixels; 0 if it reads something else. */
+MEGA_API int64_t mega_classifier_height(const mega_classifier* classifier);
+MEGA_API int64_t mega_classifier_width(const mega_classifier* classifier);
+
+/* Nonzero if the model can classify unbounded input (`mega predict --stream`). */
+MEGA_API int32_t mega_classifier_can_stream(const mega_classifier* classifier);
+
 /* Classifies a text, two texts (a matcher), or an image given as grey values, one byte each, row by row:
  * bytes[i] bytes at documents[i], encoded as in training. `outputs` has space for `output_count` floats, at
  * least mega_classifier_outputs; it receives logits of the classes (apply softmax for probabilities), or the
- * predicted numbers in the units of the training data. */
+ * predicted numbers in the units of the training data. An error for a model of audio or series, and if an
+ * output is not finite. */
 MEGA_API mega_status mega_classify_bytes(const mega_classifier* classifier, const char* const* documents,
                                          const size_t* bytes, size_t document_count, float* outputs,
                                          size_t output_count, mega_error* error);
 
 /* The same for audio or a series: `count` samples from -1 to 1 at the sample rate of the training data, or
- * numbers in its units, with the channels of a position contiguous. */
+ * numbers in its units, with the channels of a position contiguous. An error for a model of text or images.
+ */
 MEGA_API mega_status mega_classify_values(const mega_classifier* classifier, const float* values,
                                           size_t count, float* outputs, size_t output_count,
                                           mega_error* error);

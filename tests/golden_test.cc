@@ -268,7 +268,7 @@ void schedule_case(Golden& golden) {
 }
 
 // The pooled output of a model's encoder; in training mode this may update batch statistics once more.
-Tensor pooled(models::SequenceModel& model, const models::Sequences& batch) {
+Tensor pooled(models::EncoderModel& model, const models::Sequences& batch) {
   const torch::NoGradGuard guard;
   return model.encode(batch);
 }

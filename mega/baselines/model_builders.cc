@@ -2,6 +2,7 @@
 
 #include "mega/base/error.h"
 #include "mega/baselines/language_transformer.h"
+#include "mega/baselines/linear.h"
 #include "mega/baselines/transformer.h"
 #include "mega/models/classifier.h"
 #include "mega/models/language_model.h"
@@ -22,6 +23,7 @@ struct Build {
   Model operator()(const LanguageModelOptions& o) const { return build(models::LanguageModel(o)); }
   Model operator()(const TransformerOptions& o) const { return build(Transformer(o)); }
   Model operator()(const TransformerLanguageOptions& o) const { return build(LanguageTransformer(o)); }
+  Model operator()(const LinearOptions& o) const { return build(Linear(o)); }
   Model operator()(const ModelKind&) const { fail("this version cannot build such a model yet"); }
 };
 

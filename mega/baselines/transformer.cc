@@ -7,7 +7,7 @@
 namespace mega::baselines {
 
 TransformerImpl::TransformerImpl(const TransformerOptions& options)
-    : SequenceModel(options, options.documents, options.width, options.dropout) {
+    : EncoderModel(options, options.documents, options.width, options.dropout) {
   models::InputEmbedding embedding(options, options.width, kInitialDeviation);
   encoder().register_module("embed_tokens", embedding);
   TransformerStackOptions stack_options{.layer = TransformerLayerOptions(options), .layers = options.layers};

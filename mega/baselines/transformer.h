@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mega/config/transformer_options.h"
-#include "mega/models/sequence_model.h"
+#include "mega/models/encoder_model.h"
 #include "mega/ops/torch.h"
 
 namespace mega::baselines {
@@ -10,7 +10,7 @@ namespace mega::baselines {
 // Classifies one document, or two that share the encoder. The released encoder: tokens scaled by sqrt(D),
 // plus positions, a layer norm, postnorm layers, no final norm. The released one reads tokens only; here real
 // numbers are embedded as in Mega's encoder, unscaled, plus positions.
-class TransformerImpl : public models::SequenceModel {
+class TransformerImpl : public models::EncoderModel {
  public:
   explicit TransformerImpl(const TransformerOptions& options);
 };

@@ -50,7 +50,10 @@ struct DataOptions {
   std::string text_column;
   std::string second_column;
   std::string label_column;
+  std::string id_column;
+  std::string time_column;
   Header header = Header::automatic;
+  std::string delimiter;
   std::string label_pattern;
   std::string test_pattern;
 
@@ -78,7 +81,16 @@ struct DataOptions {
     v.field("text_column", self.text_column, "column of the text: its name, or its number from 1");
     v.field("second_column", self.second_column, "column of a pair's second text");
     v.field("label_column", self.label_column, "column of the label");
+    v.field("id_column", self.id_column,
+            "column that names examples; of series: a table has a row per time step, and those of one name "
+            "are one "
+            "series");
+    v.field("time_column", self.time_column,
+            "series: column of the time, which is no value; with id_column, what rows are ordered by");
     v.field("header", self.header, "whether the first line of a table names the columns");
+    v.field(
+        "delimiter", self.delimiter,
+        "what separates the columns of a csv file: one character, or tab; empty: found from its first lines");
     v.field("label_pattern", self.label_pattern,
             "regular expression on a file's path whose first group is the label; empty: the folder's name");
     v.field("test_pattern", self.test_pattern, "regular expression on the path of files to test on");

@@ -10,6 +10,7 @@
 #include "mega/config/classifier_options.h"
 #include "mega/config/image_options.h"
 #include "mega/config/language_options.h"
+#include "mega/config/linear_options.h"
 #include "mega/config/transformer_options.h"
 #include "mega/config/translator_options.h"
 
@@ -18,7 +19,7 @@ namespace mega {
 // A new kind is a row here, and a row in the table that builds them (mega/baselines/model_builders.cc).
 using AnyModelOptions =
     std::variant<ClassifierOptions, MatcherOptions, TransformerOptions, LanguageModelOptions,
-                 TransformerLanguageOptions, TranslatorOptions, ImageClassifierOptions>;
+                 TransformerLanguageOptions, TranslatorOptions, ImageClassifierOptions, LinearOptions>;
 
 struct ModelOptions {
   AnyModelOptions model;

@@ -27,7 +27,9 @@ Period parse_period(const std::string& text) {
 
 void validate(const TrainOptions& options) {
   check_ranges(options, "train");
-  require(options.warmup <= options.updates, "train: warmup: ", options.warmup,
+  // Only training shows how many updates an epoch or the time is.
+  const bool counts = options.time.empty() && options.epochs == 0.0;
+  require(!counts || options.warmup <= options.updates, "train: warmup: ", options.warmup,
           " updates of warm-up do not fit into ", options.updates, " updates in all");
   require(options.final_learning_rate <= options.learning_rate,
           "train: final_learning_rate: ", options.final_learning_rate,
@@ -37,14 +39,18 @@ void validate(const TrainOptions& options) {
   require(options.blocks.min_chunks <= options.blocks.max_chunks,
           "train: blocks.min_chunks: ", options.blocks.min_chunks,
           " is more than max_chunks = ", options.blocks.max_chunks);
-  for (const auto& [name, text] :
-       {std::pair{"evaluate", options.evaluate}, {"checkpoint", options.checkpoint}}) {
+  for (const auto& [name, text] : {std::pair{"evaluate", options.evaluate},
+                                   {"checkpoint", options.checkpoint},
+                                   {"time", options.time}}) {
     try {
       parse_period(text);
     } catch (const Error& error) {
       fail("train: ", name, ": ", error.what());
     }
   }
+  require(options.time.empty() || parse_period(options.time).unit == Period::Unit::seconds,
+          "train: time: expected a duration such as 90s, 10m or 2h, got ", in_quotes(options.time));
+  require(options.time.empty() || options.epochs == 0.0, "train: set either epochs or time, not both");
 }
 
 }  // namespace mega

@@ -98,6 +98,8 @@ struct TrainOptions {
   int64_t warmup = 0;
   double warmup_power = 1.0;
   int64_t updates = 10000;
+  double epochs = 0.0;
+  std::string time;
   int64_t batch = 32;
   BatchUnit batch_unit = BatchUnit::examples;
   int64_t accumulation = 1;
@@ -113,6 +115,7 @@ struct TrainOptions {
   int64_t keep = 2;
   int64_t patience = 0;
   double average = 0.0;
+  bool baseline = true;
   BlockPlan blocks;
   std::vector<ParameterGroup> groups;
 
@@ -131,6 +134,10 @@ struct TrainOptions {
     v.field("warmup_power", self.warmup_power, "1 warms up in a straight line, 2 in a parabola",
             Range{0.1, 10});
     v.field("updates", self.updates, "updates in all", kUpdates);
+    v.field("epochs", self.epochs, "passes over the training data, instead of `updates`; 0: `updates` counts",
+            Range{0, 1e9});
+    v.field("time", self.time,
+            "wall-clock time of the whole run (90s, 10m, 2h), instead of `updates`; empty: `updates` counts");
     v.field("batch", self.batch, "examples or tokens that go through the model at once", Range{1, 1e9});
     v.field("batch_unit", self.batch_unit, "what `batch` counts");
     v.field("accumulation", self.accumulation, "batches whose gradients are added up for one update",
@@ -154,6 +161,8 @@ struct TrainOptions {
             "memory of a running average of the weights, which is what is evaluated and "
             "kept, e.g. 0.999; 0: none",
             Range{0, 0.999999});
+    v.field("baseline", self.baseline,
+            "on texts, first fit a linear classifier on n-grams, for seconds, to compare with");
     v.nested("blocks", self.blocks, "how running text is cut, for language models");
     v.list("groups", self.groups, "parameters with a learning rate or a weight decay of their own");
   }

@@ -295,6 +295,12 @@ DataFormat find_format(const DatasetRequest& request) {
   return image_format(request.data.path);
 }
 
+void read_examples(const DatasetRequest& request, RecordSink& sink, Problems& problems) {
+  const DataFormat format = find_format(request);
+  require_usable(request.data, format);
+  read_path(request.data.path, format, request, sink, problems);
+}
+
 Dataset load_dataset(const DatasetRequest& request) {
   const DataOptions& data = request.data;
   require(!data.path.empty(),

@@ -37,6 +37,9 @@ DataFormat find_format(const DatasetRequest& request);
 
 Dataset load_dataset(const DatasetRequest& request);
 
+// The examples of request.data.path alone, in the order in which load_dataset reads them.
+void read_examples(const DatasetRequest& request, RecordSink& sink, Problems& problems);
+
 const char* split_name(Split split);
 
 }  // namespace mega::data

@@ -21,6 +21,7 @@ uint64_t content_hash(const Record& record) {
 void Problems::add(const std::string& where, const std::string& what) {
   if (!skip_) fail(where, ": ", what, " (data.skip_broken=true leaves such examples out)");
   ++count_;
+  if (tell_) tell_({where, what});
   if (first_.size() < kKept) first_.push_back({where, what});
 }
 

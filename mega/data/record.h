@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mega/data/formats/picture.h"
@@ -19,6 +21,8 @@ struct Record {
   std::string label;          // a class's name, or the number(s) to predict, as written in the file
   Split split = Split::unknown;
   std::string where;  // path within the data, with the line where there are lines: "train.tsv:17"
+  std::string id;     // what the data calls it, where a column says so; not kept for training
+  bool cut = false;   // its file goes on beyond what was read of it (sounds)
 };
 
 // Of what a model reads: the same for the same example, whatever its label and place.
@@ -33,6 +37,8 @@ struct Problem {
 class Problems {
  public:
   explicit Problems(bool skip) : skip_(skip) {}
+  // Left out, counted, and told at once, between the examples around it.
+  explicit Problems(std::function<void(const Problem&)> tell) : skip_(true), tell_(std::move(tell)) {}
 
   void add(const std::string& where, const std::string& what);
 
@@ -44,6 +50,7 @@ class Problems {
 
  private:
   bool skip_;
+  std::function<void(const Problem&)> tell_;
   int64_t count_ = 0;
   std::vector<Problem> first_;
 };

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "mega/data/record.h"
 
@@ -17,9 +19,20 @@ struct ExampleFiles {
   std::function<Record(const std::filesystem::path&)> read;
 };
 
+// What a sink wants of labels. Training needs them; a prediction does without, and without a label a text may
+// be empty.
+struct LabelRule {
+  bool required = true;  // an example without one is a problem
+  bool present = true;   // false: nothing in the data is a label
+  std::span<const std::string> known =
+      {};  // a model's classes, which tell a column of labels from one of values
+};
+
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
+
+  virtual LabelRule labels() const { return {}; }
 
   // `files` may be null: the record cannot be read again.
   virtual void add(Record&& record, const std::shared_ptr<const ExampleFiles>& files) = 0;

@@ -5,7 +5,7 @@
 namespace mega::models {
 
 EncoderClassifierImpl::EncoderClassifierImpl(const EncoderClassifierOptions& options)
-    : SequenceModel(options, options.document_count(), options.block.width, options.block.dropout) {
+    : EncoderModel(options, options.document_count(), options.block.width, options.block.dropout) {
   const int64_t width = options.block.width;
   InputEmbedding embedding(options, width, 1.0 / std::sqrt(static_cast<double>(width)));
   if (options.input == InputKind::tokens) {

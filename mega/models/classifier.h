@@ -2,14 +2,14 @@
 #pragma once
 
 #include "mega/config/classifier_options.h"
-#include "mega/models/sequence_model.h"
+#include "mega/models/encoder_model.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {
 
 // The released LRA encoder: no absolute positions, unscaled embeddings, padding zeroed before the first block
 // and after the last norm.
-class EncoderClassifierImpl : public SequenceModel {
+class EncoderClassifierImpl : public EncoderModel {
  protected:
   explicit EncoderClassifierImpl(const EncoderClassifierOptions& options);
 };

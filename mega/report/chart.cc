@@ -7,153 +7,28 @@
 #include <cstdio>
 
 #include "mega/base/strings.h"
-#include "mega/report/chart_axis.h"
 #include "mega/report/markup.h"
+#include "mega/report/svg.h"
 
 namespace mega {
 namespace {
 
-// One colour per curve, distinguishable for colour-blind readers (after Okabe and Ito); brighter in dark
-// mode. A stand-alone chart paints its background, because a viewer's may be white even in dark mode.
-constexpr const char* kStyle =
-    "<style>"
-    ".mega-chart{--ink:#24292f;--faint:#6e7781;--grid:#e3e6ea;--shade:#0b69b3;"
-    "--c0:#0072b2;--c1:#d55e00;--c2:#00865f;--c3:#a8497f;--c4:#3a9bd9;--c5:#b87d00;--c6:#6b5bb5;--c7:#57606a;"
-    "font:12px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;"
-    "font-variant-numeric:tabular-nums}"
-    ".mega-chart:root{background:#fff}"
-    "@media(prefers-color-scheme:dark){.mega-chart{--ink:#e6e9ed;--faint:#98a1ab;--grid:#30363d;--shade:#"
-    "2f81c7;"
-    "--c0:#58b0ea;--c1:#ff9757;--c2:#3fc99a;--c3:#e69ac6;--c4:#a0d8ff;--c5:#f0bd50;--c6:#b3a6f5;--c7:#a9b3bd}"
-    ".mega-chart:root{background:#15181c}}"
-    ".mega-chart text{fill:var(--ink)}.mega-chart .title{font-size:13px;font-weight:600}"
-    ".mega-chart .count{font-size:11px}.mega-chart .faint{fill:var(--faint);font-size:11px}.mega-chart "
-    ".on{fill:#fff}"
-    ".mega-chart .grid{stroke:var(--grid)}.mega-chart .axis{stroke:var(--faint)}"
-    ".mega-chart .curve{fill:none;stroke-width:1.7;stroke-linejoin:round;stroke-linecap:round}"
-    ".mega-chart .cell{fill:var(--shade)}.mega-chart .bar{fill:var(--c0)}"
-    "</style>";
-constexpr size_t kColours = 8;
+using namespace svg;
 
-constexpr double kWidth = 480;
-constexpr double kHeight = 280;
-constexpr double kCharacter = 6.6;  // approximate width of a character
-
-std::string number(double value) {
-  std::array<char, 48> text;
-  std::snprintf(text.data(), text.size(), "%.1f", value);
-  return text.data();
-}
-
-std::string attribute(const char* name, double value) {
-  return std::string(" ") + name + "=\"" + number(value) + "\"";
-}
-
-std::string document(const std::string& title, double width, double height, const std::string& content) {
-  const std::string safe = escape_markup(title);
-  const std::string heading =
-      title.empty() ? "" : "<text class=\"title\" x=\"8\" y=\"18\">" + safe + "</text>";
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mega-chart\" role=\"img\" aria-label=\"" + safe +
-         "\"" + attribute("width", width) + attribute("height", height) + " viewBox=\"0 0 " + number(width) +
-         " " + number(height) + "\">" + kStyle + heading + content + "</svg>\n";
-}
-
-enum class Anchor { kStart, kMiddle, kEnd };
-
-std::string text_at(double x, double y, const std::string& text, Anchor anchor = Anchor::kStart,
-                    const char* kind = "", const std::string& more = "") {
-  const char* anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
-  const std::string kind_attribute = *kind == '\0' ? "" : std::string(" class=\"") + kind + "\"";
-  return "<text" + kind_attribute + attribute("x", x) + attribute("y", y) +
-         anchors[static_cast<int>(anchor)] + more + ">" + escape_markup(text) + "</text>";
-}
-
-std::string line(const char* kind, double x1, double y1, double x2, double y2) {
-  return std::string("<path class=\"") + kind + "\" d=\"M" + number(x1) + " " + number(y1) + "L" +
-         number(x2) + " " + number(y2) + "\"/>";
-}
-
-double text_width(const std::string& text) { return kCharacter * static_cast<double>(display_width(text)); }
-
-// The plot area in document coordinates (y downwards).
-struct Frame {
-  double left, top, right, bottom;
-  Axis x, y;
-
-  double at_x(double value) const { return left + x.place(value) * (right - left); }
-  double at_y(double value) const { return bottom - y.place(value) * (bottom - top); }
-};
-
-std::string draw_axes(const Frame& frame, const std::string& x_label, const std::string& y_label) {
-  std::string svg;
-  for (const Tick& tick : frame.y.ticks) {
-    const double y = frame.at_y(tick.value);
-    svg += line("grid", frame.left, y, frame.right, y);
-    svg += text_at(frame.left - 6, y + 4, tick.label, Anchor::kEnd, "faint");
-  }
-  for (const Tick& tick : frame.x.ticks) {
-    const double x = frame.at_x(tick.value);
-    svg += line("axis", x, frame.bottom, x, frame.bottom + 4);
-    svg += text_at(x, frame.bottom + 16, tick.label, Anchor::kMiddle, "faint");
-  }
-  svg += line("axis", frame.left, frame.bottom, frame.right, frame.bottom);
-  svg += text_at((frame.left + frame.right) / 2, frame.bottom + 32, x_label, Anchor::kMiddle, "faint");
-  // Above the axis instead of rotated beside it: easier to read.
-  if (!y_label.empty()) svg += text_at(8, frame.top - 12, y_label, Anchor::kStart, "faint");
-  return svg;
-}
-
-std::string nothing_to_draw(const std::string& title) {
-  return document(title, kWidth, 80, text_at(kWidth / 2, 50, "no data", Anchor::kMiddle, "faint"));
-}
-
-double widest_label(const Axis& axis) {
-  double widest = 0;
-  for (const Tick& tick : axis.ticks) widest = std::max(widest, text_width(tick.label));
-  return widest;
-}
-
-struct Extent {
-  double low = 0, high = 0;
-  bool any = false;
-
-  void add(double value) {
-    low = any ? std::min(low, value) : value;
-    high = any ? std::max(high, value) : value;
-    any = true;
-  }
-};
-
-// Reduces a run without gaps to the points that are visible at this width: the min and max of each interval,
-// so that no peak is lost.
-std::vector<Point> thinned(const std::vector<Point>& points) {
-  constexpr size_t kStretches = 400;
-  if (points.size() <= 2 * kStretches) return points;
-  const auto by_y = [](const Point& a, const Point& b) { return a.y < b.y; };
-  std::vector<Point> kept;
-  for (size_t i = 0; i < kStretches; ++i) {
-    const auto begin = points.begin() + static_cast<ptrdiff_t>(i * points.size() / kStretches);
-    const auto end = points.begin() + static_cast<ptrdiff_t>((i + 1) * points.size() / kStretches);
-    auto [low, high] = std::minmax_element(begin, end, by_y);
-    if (high < low) std::swap(low, high);
-    kept.push_back(*low);
-    if (low != high) kept.push_back(*high);
-  }
-  return kept;
-}
+constexpr size_t kIntervals = 400;  // that can be told apart at this width
 
 std::string draw_run(const Frame& frame, const std::vector<Point>& run) {
   std::string path;
-  for (const Point& point : thinned(run))
+  for (const Point& point : thinned(run, kIntervals))
     path += (path.empty() ? "M" : "L") + number(frame.at_x(point.x)) + " " + number(frame.at_y(point.y));
   return run.size() == 1 ? path + "h0" : path;  // a single point: drawn as a dot
 }
 
-std::string draw_curve(const Frame& frame, const Curve& curve, const std::string& style) {
+std::string draw_line(const Frame& frame, const Curve& curve, const std::string& style) {
   std::string path;
   std::vector<Point> run;
   for (const Point& point : curve.points) {
-    if (drawable(point.x, frame.x.log) && drawable(point.y, frame.y.log)) {
+    if (frame.shows(point)) {
       run.push_back(point);
       continue;
     }
@@ -167,8 +42,68 @@ std::string draw_curve(const Frame& frame, const Curve& curve, const std::string
 // Vary the colour first, then the dashes.
 std::string curve_style(size_t index) {
   constexpr std::array kDashes = {"", ";stroke-dasharray:6 4", ";stroke-dasharray:2 4"};
-  return " style=\"stroke:var(--c" + std::to_string(index % kColours) + ")" +
-         kDashes[index / kColours % kDashes.size()] + "\"";
+  return coloured("stroke", index, kDashes[index / kColours % kDashes.size()]);
+}
+
+// Whether the points of a curve are so few that each gets a marker and its error bar.
+bool marks_points(const Curve& curve) {
+  constexpr size_t kFew = 40;
+  return curve.points.size() < kFew;
+}
+
+// Half the length of a point's error bar; 0: it has none.
+double error_of(const Curve& curve, size_t point) {
+  if (!marks_points(curve) || point >= curve.errors.size()) return 0;
+  const double error = curve.errors[point];
+  return error > 0 && drawable(curve.points[point].y + error, false) ? error : 0;
+}
+
+std::string marker(double x, double y, size_t curve, const std::string& description) {
+  const std::string title = description.empty() ? "" : "<title>" + escape_markup(description) + "</title>";
+  return "<circle class=\"dot\"" + coloured("fill", curve) + attribute("cx", x) + attribute("cy", y) +
+         " r=\"3\">" + title + "</circle>";
+}
+
+std::string error_bar(const Frame& frame, const Point& point, double error, size_t curve) {
+  constexpr double kCap = 4;
+  const double x = frame.at_x(point.x);
+  const double top = frame.at_y(point.y + error);
+  const bool ends = drawable(point.y - error, frame.y.log);  // else beyond a logarithmic axis
+  const double bottom = ends ? frame.at_y(point.y - error) : frame.bottom;
+  const auto cap = [&](double y) {
+    return "M" + number(x - kCap) + " " + number(y) + "H" + number(x + kCap);
+  };
+  return "<path class=\"error\"" + coloured("stroke", curve) + " d=\"M" + number(x) + " " + number(top) +
+         "V" + number(bottom) + cap(top) + (ends ? cap(bottom) : "") + "\"/>";
+}
+
+// Shown when the pointer rests on a marker.
+std::string description_of(const LineChart& chart, const Point& point, double error) {
+  constexpr size_t kLongestLabel = 40;
+  std::array<char, 128> text;
+  std::snprintf(text.data(), text.size(), " %.6g: %.6g", point.x, point.y);
+  std::string description = shortened(chart.x_label, kLongestLabel) + text.data();
+  std::snprintf(text.data(), text.size(), " ± %.2g", error);
+  return error > 0 ? description + text.data() : description;
+}
+
+// Markers of a curve with few points, with their error bars; of others, of single points between gaps, which
+// a line does not show.
+std::string draw_points(const Frame& frame, const LineChart& chart, size_t index) {
+  const Curve& curve = chart.curves[index];
+  const auto shown = [&](size_t i) { return i < curve.points.size() && frame.shows(curve.points[i]); };
+  const bool all = marks_points(curve);
+  std::string bars, markers;
+  size_t alone = 0;
+  for (size_t i = 0; i < curve.points.size(); ++i) {
+    if (!shown(i)) continue;
+    if (!all && (shown(i - 1) || shown(i + 1) || ++alone > kIntervals)) continue;
+    const Point& point = curve.points[i];
+    const double error = error_of(curve, i);
+    if (error > 0) bars += error_bar(frame, point, error, index);
+    markers += marker(frame.at_x(point.x), frame.at_y(point.y), index, description_of(chart, point, error));
+  }
+  return bars + markers;
 }
 
 struct Legend {
@@ -191,6 +126,7 @@ Legend draw_legend(const std::vector<Curve>& curves, double top) {
     const double y = legend.bottom - 4;
     legend.svg +=
         "<path class=\"curve\"" + curve_style(i) + " d=\"M" + number(x) + " " + number(y) + "h18\"/>";
+    if (marks_points(curves[i])) legend.svg += marker(x + 9, y, i, "");
     legend.svg += text_at(x + 24, y + 4, name);
     x += width;
   }
@@ -210,10 +146,13 @@ std::string count_label(double value) {
 std::string to_svg(const LineChart& chart) {
   Extent x, y;
   for (const Curve& curve : chart.curves) {
-    for (const Point& point : curve.points) {
+    for (size_t i = 0; i < curve.points.size(); ++i) {
+      const Point& point = curve.points[i];
       if (!drawable(point.x, chart.log_x) || !drawable(point.y, chart.log_y)) continue;
+      const double error = error_of(curve, i);
       x.add(point.x);
-      y.add(point.y);
+      y.add(point.y + error);
+      y.add(drawable(point.y - error, chart.log_y) ? point.y - error : point.y);
     }
   }
   if (!x.any) return nothing_to_draw(chart.title);
@@ -231,7 +170,8 @@ std::string to_svg(const LineChart& chart) {
                     .x = make_axis(x.low, x.high, chart.log_x, 6, false),
                     .y = y_axis};
   std::string svg = legend.svg + draw_axes(frame, chart.x_label, chart.y_label);
-  for (size_t i = 0; i < chart.curves.size(); ++i) svg += draw_curve(frame, chart.curves[i], curve_style(i));
+  for (size_t i = 0; i < chart.curves.size(); ++i)
+    svg += draw_line(frame, chart.curves[i], curve_style(i)) + draw_points(frame, chart, i);
   return document(chart.title, kWidth, frame.bottom + 40, svg);
 }
 

@@ -14,6 +14,9 @@ struct Point {
 struct Curve {
   std::string name;
   std::vector<Point> points;  // sorted by x; a point that is not finite is a gap
+  // Half the length of each point's error bar; missing, not finite or <= 0: none. Drawn where points have
+  // markers: on curves of fewer than 40 points.
+  std::vector<double> errors = {};
 };
 
 struct LineChart {
@@ -21,6 +24,13 @@ struct LineChart {
   std::vector<Curve> curves;
   bool log_y = false;  // if true, values <= 0 are gaps
   bool log_x = false;
+};
+
+// Predictions (y) of true values (x). Both axes are the same; on the dashed diagonal the two are equal. Of
+// many points, those farthest from it are drawn, and a sample of the others that is the same each time.
+struct ScatterChart {
+  std::string title, x_label, y_label;
+  std::vector<Point> points;  // one that is not finite is left out
 };
 
 // A matrix with its numbers; each cell is shaded by its share of the row, for confusion matrices.
@@ -38,8 +48,16 @@ struct Spectrum {
   double low = 0, high = 0;  // axis limits; 0, 0: min and max of the values
 };
 
+// Series of numbers at a glance, for a row of a table: no text, no axes, and a range for each channel. It has
+// no style and takes the colour of the text around it.
+struct Sparkline {
+  std::vector<std::vector<float>> channels;  // the first four are drawn; what is not finite is a gap
+};
+
 std::string to_svg(const LineChart& chart);
+std::string to_svg(const ScatterChart& chart);
 std::string to_svg(const HeatMap& chart);
 std::string to_svg(const Spectrum& chart);
+std::string to_svg(const Sparkline& chart);  // "" without a number to draw
 
 }  // namespace mega

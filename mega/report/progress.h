@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 namespace mega {
 
@@ -18,10 +19,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` of the total; `detail` replaces the rate: "loss 1.234  accuracy 41.2 %". Cheap: draws ten times a
-  // second on a terminal, every ten seconds elsewhere, and once at the end. Never throws: an output error
-  // must not abort a run.
-  void update(int64_t done, const std::string& detail = "") noexcept;
+  // `done` of the total; `details` replace the rate, the most important first: {"loss 1.234", "accuracy
+  // 41.2 %"}. Cheap: draws ten times a second on a terminal, every ten seconds elsewhere, and once at the
+  // end. Never throws: an output error must not abort a run.
+  void update(int64_t done, const std::vector<std::string>& details = {}) noexcept;
+
+  // Where the total turns out to be another.
+  void set_total(int64_t total) { total_ = total; }
 
   // Prints a line above the bar.
   void say(const std::string& line) noexcept;
@@ -30,7 +34,8 @@ class Progress {
   void draw(bool last);
 
   using Clock = std::chrono::steady_clock;
-  std::string title_, unit_, detail_;
+  std::string title_, unit_;
+  std::vector<std::string> details_;
   int64_t total_, done_ = 0, first_ = -1;  // first_: of the first update, for the rate of a resumed run
   std::FILE* to_;
   bool terminal_, drawn_ = false;
@@ -39,14 +44,17 @@ class Progress {
 
 // Contents of a progress line.
 struct ProgressState {
-  std::string title, unit, detail;
+  std::string title, unit;
+  std::vector<std::string> details;  // the most important first
   int64_t done = 0, total = 0;
   double rate = 0;     // per second; 0: unknown
   double seconds = 0;  // since the start
   bool last = false;   // show elapsed instead of remaining time
 };
 
-// At most `width` columns, with a bar if it fits; `width` 0: any length, no bar.
+// At most `width` columns; `width` 0: any length, no bar. Where there is little room, the bar gets shorter,
+// then the least important parts are left out: details from the last, the count, the share, the end of the
+// title; never the bar and the time.
 std::string progress_line(const ProgressState& state, int64_t width);
 
 }  // namespace mega

@@ -5,6 +5,7 @@
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
+#include "mega/report/terminal.h"
 
 namespace mega {
 namespace {
@@ -76,6 +77,45 @@ std::string plain_line(const Row& row, const std::vector<Column>& columns) {
   return line + "\n";
 }
 
+constexpr int64_t kGap = 2;  // between columns
+
+int64_t width_of(const std::vector<Column>& columns) {
+  int64_t sum = kGap * (std::ssize(columns) - 1);
+  for (const Column& column : columns) sum += column.width;
+  return sum;
+}
+
+// Narrows the widest columns of text until all fit. False if they cannot.
+bool narrow(std::vector<Column>& columns, int64_t width) {
+  constexpr int64_t kNarrowest = 16;  // a few words to a line
+  for (int64_t excess = width_of(columns) - width; excess > 0; --excess) {
+    Column* widest = nullptr;
+    for (Column& column : columns)
+      if (!column.numeric && column.width > kNarrowest && (widest == nullptr || column.width > widest->width))
+        widest = &column;
+    if (widest == nullptr) return false;
+    --widest->width;
+  }
+  return true;
+}
+
+// A row as lines: cells wrapped to their columns. Cells beyond the columns are left out.
+std::string wrapped_line(const Row& row, const std::vector<Column>& columns) {
+  std::vector<std::vector<std::string>> cells;
+  size_t height = 1;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    cells.push_back(wrap(row[c], columns[c].width));
+    height = std::max(height, cells.back().size());
+  }
+  std::string lines;
+  for (size_t i = 0; i < height; ++i) {
+    Row line;
+    for (const std::vector<std::string>& cell : cells) line.push_back(i < cell.size() ? cell[i] : "");
+    lines += plain_line(line, columns);
+  }
+  return lines;
+}
+
 std::string markdown_line(const Row& row, const std::vector<Column>& columns) {
   std::string line = "|";
   for (size_t c = 0; c < row.size(); ++c) line += " " + padded(row[c], columns[c]) + " |";
@@ -118,6 +158,33 @@ std::string Table::plain() const {
   text += plain_line(rule, columns);
   for (const Row& row : rows) text += plain_line(row, columns);
   return text;
+}
+
+std::string Table::fitted(int64_t width) const {
+  std::vector<Row> rows;
+  for (const Row& row : rows_) rows.push_back(single_line(row));
+  std::vector<Column> columns = measure(header_, rows);
+  for (std::vector<Column> narrowed = columns;; narrowed = columns) {
+    if (narrow(narrowed, width)) {
+      columns = narrowed;
+      break;
+    }
+    if (columns.size() == 1) {
+      columns.front().width = std::max<int64_t>(1, std::min(columns.front().width, width));
+      break;
+    }
+    columns.pop_back();
+  }
+  std::string text = wrapped_line(header_, columns);
+  Row rule;
+  for (const Column& column : columns) rule.emplace_back(static_cast<size_t>(column.width), '-');
+  text += plain_line(rule, columns);
+  for (const Row& row : rows) text += wrapped_line(row, columns);
+  return text;
+}
+
+void Table::print(std::FILE* to) const {
+  std::fputs((is_terminal(to) ? fitted(terminal_width(to)) : plain()).c_str(), to);
 }
 
 std::string Table::markdown() const {

@@ -1,6 +1,8 @@
 // A small text table with plain, Markdown and CSV output.
 #pragma once
 
+#include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,11 @@ class Table {
 
   // Columns that hold numbers are aligned to the right; every line ends with a newline.
   std::string plain() const;
+  // The same in at most `width` columns: text is wrapped, and where that is not enough, columns are left out,
+  // the last first.
+  std::string fitted(int64_t width) const;
+  // Fitted to a terminal, otherwise plain: programs read whole lines.
+  void print(std::FILE* to) const;
   std::string markdown() const;
   std::string csv() const;  // RFC 4180
 

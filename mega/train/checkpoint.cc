@@ -89,7 +89,9 @@ std::string to_text(const TrainingState& p) {
                                 {"evaluations_since_best", p.evaluations_since_best},
                                 {"evaluated_update", p.evaluated_update},
                                 {"evaluation_due", p.evaluation_due},
-                                {"threads", p.threads}}
+                                {"threads", p.threads},
+                                {"wall_seconds", p.wall_seconds},
+                                {"planned", p.planned}}
       .dump();
 }
 
@@ -111,6 +113,8 @@ TrainingState from_text(const std::string& text, const std::string& where) {
     p.evaluated_update = json.at("evaluated_update");
     p.evaluation_due = json.at("evaluation_due");
     p.threads = json.at("threads");
+    p.wall_seconds = json.value("wall_seconds", 0.0);  // not in version 0.1
+    p.planned = json.value("planned", int64_t{0});
     return p;
   } catch (const nlohmann::json::exception& error) {
     fail(where, ": ", error.what());
@@ -143,6 +147,14 @@ Checkpoint open_checkpoint(const fs::path& folder) {
   return checkpoint;
 }
 
+// Renamed first: a run that is killed meanwhile leaves no half of a checkpoint under its name.
+void remove_checkpoint(const fs::path& folder, std::error_code& error) {
+  const fs::path hidden = folder.parent_path() / ("." + folder.filename().string() + ".old");
+  fs::remove_all(hidden, error);
+  if (!error) fs::rename(folder, hidden, error);
+  if (!error) fs::remove_all(hidden, error);
+}
+
 }  // namespace
 
 void save_checkpoint(const fs::path& run, const TrainingState& state,
@@ -159,7 +171,10 @@ void save_checkpoint(const fs::path& run, const TrainingState& state,
     write_safetensors(aside / kTraining, views.views(),
                       {{kTrainingState, text}, {kHash, hash_of(text, model.tensors(), views.views())}});
     sync_folder(aside);
-    fs::remove_all(folder / name);  // a run that was resumed from an older checkpoint comes by again
+    // A run that was resumed from an older checkpoint comes by again.
+    std::error_code error;
+    if (fs::exists(folder / name)) remove_checkpoint(folder / name, error);
+    if (error) throw fs::filesystem_error("cannot replace a checkpoint", folder / name, error);
     fs::rename(aside, folder / name);
     sync_folder(folder);
   } catch (const fs::filesystem_error& error) {
@@ -176,7 +191,7 @@ void save_checkpoint(const fs::path& run, const TrainingState& state,
   const std::vector<fs::path> all = finished(run);
   const auto own = std::find(all.begin(), all.end(), folder / name);
   for (auto it = all.begin(); it != all.end(); ++it)
-    if (it < own || it - own >= keep) fs::remove_all(*it, ignored);
+    if (it < own || it - own >= keep) remove_checkpoint(*it, ignored);
   // What a killed run left behind.
   for (const auto& entry : fs::directory_iterator(folder, ignored))
     if (entry.path().filename().string().starts_with(".")) fs::remove_all(entry.path(), ignored);

@@ -1,5 +1,7 @@
 #include "mega/train/estimate.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -91,6 +93,28 @@ void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch
        human_bytes(static_cast<uint64_t>(available)), " are available; ", advice);
 }
 
+double checkpoint_bytes(const Recipe& recipe, int64_t parameters) {
+  const double copies = recipe.train.average > 0.0 ? 4.0 : 3.0;  // weights, both moments, the average
+  return 4.0 * copies * static_cast<double>(parameters);
+}
+
+void require_disk(const std::filesystem::path& folder, double checkpoint) {
+  const double model = checkpoint / 3.0;
+  std::error_code unknown;
+  const auto space = std::filesystem::space(folder, unknown);
+  if (!unknown)
+    require(static_cast<double>(space.available) >= model + checkpoint, folder.string(),
+            ": the disk has only ", human_bytes(space.available),
+            " free, and the model with one checkpoint takes about ",
+            human_bytes(static_cast<uint64_t>(model + checkpoint)), ": the run could never be saved");
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    require(static_cast<double>(limit.rlim_cur) >= checkpoint - model, folder.string(),
+            ": files may have at most ", human_bytes(limit.rlim_cur),
+            " here (ulimit -f), and a checkpoint takes about ",
+            human_bytes(static_cast<uint64_t>(checkpoint)), ": the run could never be saved");
+}
+
 double sgemm_gflops() {
   constexpr int64_t kSize = 1024;
   const torch::NoGradGuard guard;
@@ -105,11 +129,12 @@ double sgemm_gflops() {
   return 2e-9 * static_cast<double>(kSize * kSize * kSize) / best;
 }
 
-double measure_update(Task& task, const TrainOptions& options) {
+UpdateCost measure_update(Task& task, const TrainOptions& options) {
   constexpr double kLongEnough = 2.0, kTooLong = 20.0;
   constexpr int kFewest = 4, kMost = 16;  // several, because batches differ in length
+  double drawn = 0.0;
   const auto run = [&] {
-    task.draw(1);
+    drawn += static_cast<double>(task.draw(1));
     const auto start = Clock::now();
     task.loss(0).sum.backward();
     return seconds_since(start);
@@ -119,7 +144,7 @@ double measure_update(Task& task, const TrainOptions& options) {
   for (const torch::Tensor& buffer : task.model().buffers()) buffers.emplace_back(buffer, buffer.clone());
   double total = run(), count = 1.0;
   if (total < kTooLong) {  // discard the first one, which included warm-up
-    total = count = 0.0;
+    total = count = drawn = 0.0;
     while ((total < kLongEnough || count < kFewest) && total < kTooLong && count < kMost) {
       total += run();
       count += 1.0;
@@ -128,7 +153,8 @@ double measure_update(Task& task, const TrainOptions& options) {
   for (auto& [buffer, before] : buffers) buffer.copy_(before);
   for (const torch::Tensor& parameter : task.model().parameters()) parameter.mutable_grad() = torch::Tensor();
   task.restart();
-  return total / count * static_cast<double>(options.accumulation);
+  const double batches = static_cast<double>(options.accumulation);
+  return {total / count * batches, drawn / count * batches};
 }
 
 }  // namespace mega::train

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 
 #include "mega/config/presets.h"
 #include "mega/ops/torch.h"
@@ -18,10 +19,17 @@ double training_bytes(const Recipe& recipe, int64_t parameters, const LargestBat
 // Error if that is more than available; the message names a batch size or length that fits.
 void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch& largest, double available);
 
+// Bytes of one checkpoint.
+double checkpoint_bytes(const Recipe& recipe, int64_t parameters);
+
+// Error if the folder's disk, or the limit on the size of files (ulimit -f), has no place for the model and a
+// checkpoint of so many bytes.
+void require_disk(const std::filesystem::path& folder, double checkpoint);
+
 // Measured GFLOP/s of a 1024^3 float32 matrix product, the reference for speed.
 double sgemm_gflops();
 
-// Seconds per update, measured on a few batches without changing weights; restarts the task afterwards.
-double measure_update(Task& task, const TrainOptions& options);
+// What an update takes, measured on a few batches without changing weights; restarts the task afterwards.
+UpdateCost measure_update(Task& task, const TrainOptions& options);
 
 }  // namespace mega::train

@@ -7,6 +7,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
+#include "mega/data/example_row.h"
 #include "mega/train/batch_tensors.h"
 
 namespace mega::train {
@@ -37,14 +38,13 @@ std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::P
   std::vector<Report::ExampleRow> result;
   for (const size_t i : order) {
     const Answer& answer = evaluation.answers[i];
-    const auto example = static_cast<int64_t>(i);
-    Report::ExampleRow row{part.where(example),
-                           evaluation.texts ? part.get(example).bytes.substr(0, 200) : "",
-                           part.label(example),
-                           "",
-                           0.0,
-                           answer.loss,
-                           answer.length};
+    const int64_t example = evaluation.examples[i];
+    Report::ExampleRow row;
+    row.where = part.where(example);
+    row.truth = part.label(example);
+    row.loss = answer.loss;
+    row.length = answer.length;
+    data::show_input(part.get(example), evaluation.input, row);
     if (evaluation.objective == Objective::classification) {
       row.predicted = name(answer.label());
       row.probability = static_cast<double>(answer.outputs[static_cast<size_t>(answer.label())]);
@@ -55,6 +55,29 @@ std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::P
     result.push_back(std::move(row));
   }
   return result;
+}
+
+// Predicted against true values, one chart for each output.
+std::vector<ScatterChart> predictions_of(const Evaluation& evaluation) {
+  std::vector<ScatterChart> charts;
+  const size_t outputs =
+      evaluation.answers.empty() ? 0 : evaluation.targets.size() / evaluation.answers.size();
+  for (size_t k = 0; k < outputs; ++k) {
+    std::vector<Point> points;
+    for (size_t i = 0; i < evaluation.answers.size(); ++i)
+      points.push_back({static_cast<double>(evaluation.targets[i * outputs + k]),
+                        static_cast<double>(evaluation.answers[i].outputs[k])});
+    charts.push_back({outputs == 1 ? "Predicted against true values" : "Output " + std::to_string(k + 1),
+                      "true", "predicted", std::move(points)});
+  }
+  return charts;
+}
+
+// `count` of them, evenly spread: data sets are often sorted by class.
+std::vector<int64_t> spread(int64_t size, int64_t count) {
+  std::vector<int64_t> chosen(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) chosen[static_cast<size_t>(i)] = i * size / count;
+  return chosen;
 }
 
 }  // namespace
@@ -70,21 +93,26 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
 
   Evaluation result;
   const Signature& signature = encoder.signature();
-  result.texts = std::holds_alternative<TextInput>(signature.input.input);
+  result.input = signature.input;
   result.objective = signature.classes.empty() ? Objective::regression : Objective::classification;
-  std::vector<int64_t> lengths = lengths_of(part, encoder, documents);
-  if (options.max_examples > 0 && options.max_examples < part.size())
-    lengths.resize(static_cast<size_t>(options.max_examples));
-  result.answers.resize(lengths.size());
-  result.truth.assign(part.labels.begin(),
-                      part.labels.begin() + (part.labels.empty() ? 0 : std::ssize(lengths)));
+  const std::vector<int64_t> all_lengths = lengths_of(part, encoder, documents);
+  const bool limited = options.max_examples > 0 && options.max_examples < part.size();
+  result.examples = spread(part.size(), limited ? options.max_examples : part.size());
+  result.answers.resize(result.examples.size());
   const size_t outputs = part.outputs();
-  result.targets.assign(part.targets.begin(),
-                        part.targets.begin() + static_cast<long>(outputs * lengths.size()));
+  std::vector<int64_t> lengths;
+  for (const int64_t example : result.examples) {
+    const auto i = static_cast<size_t>(example);
+    lengths.push_back(all_lengths[i]);
+    if (!part.labels.empty()) result.truth.push_back(part.labels[i]);
+    for (size_t k = 0; k < outputs; ++k) result.targets.push_back(part.targets[i * outputs + k]);
+  }
 
   int64_t done = 0;
-  for (const auto& examples :
+  for (const auto& chosen :
        data::plan_once(lengths, {options.batch_positions, BatchUnit::tokens, true, documents})) {
+    std::vector<int64_t> examples;
+    for (const int64_t i : chosen) examples.push_back(result.examples[static_cast<size_t>(i)]);
     const data::Batch batch = make_batch(part, encoder, examples, documents);
     Tensor said;
     try {
@@ -98,9 +126,9 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
     const auto width = static_cast<size_t>(said.size(1));
     const float* row = said.data_ptr<float>();
     for (size_t i = 0; i < examples.size(); ++i, row += width) {
-      const auto example = static_cast<size_t>(examples[i]);
-      Answer& answer = result.answers[example];
-      answer.length = lengths[example];
+      const auto at = static_cast<size_t>(chosen[i]);
+      Answer& answer = result.answers[at];
+      answer.length = lengths[at];
       answer.outputs.assign(row, row + width);
       if (result.objective == Objective::classification) {
         const std::vector<int64_t>& classes = batch.targets.classes;
@@ -109,7 +137,7 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
       } else {
         to_target_units(answer.outputs, signature);
         for (size_t k = 0; k < width && outputs == width; ++k) {
-          const double error = static_cast<double>(answer.outputs[k] - result.targets[example * width + k]);
+          const double error = static_cast<double>(answer.outputs[k] - result.targets[at * width + k]);
           answer.loss += error * error / static_cast<double>(width);
         }
       }
@@ -132,7 +160,9 @@ Scores Evaluation::scores() const {
     Mean right;
     for (size_t i = 0; i < answers.size(); ++i) right.add(answers[i].label() == truth[i] ? 1.0 : 0.0);
     scores.metrics = {{"accuracy", right.value(), right.interval(), true},
-                      {"loss", loss.value(), loss.interval(), false}};
+                      {"macro-F1", macro_f1(), 0.0, true}};
+    if (const auto area = area_under_curve()) scores.metrics.push_back({"AUC", *area, 0.0, false});
+    scores.metrics.push_back({"loss", loss.value(), loss.interval(), false});
     return scores;
   }
   Mean absolute;
@@ -146,10 +176,40 @@ Scores Evaluation::scores() const {
   for (const Mean& one : target) variance += one.variance() / static_cast<double>(outputs);
   const double rmse = std::sqrt(loss.value());
   scores.higher_is_better = false;
-  scores.metrics = {{"rmse", rmse, rmse > 0 ? loss.interval() / (2.0 * rmse) : 0.0, false},
-                    {"mean error", absolute.value(), absolute.interval(), false},
-                    {"explained", variance > 0 ? 1.0 - loss.value() / variance : 0.0, 0.0, true}};
+  scores.metrics = {{"RMSE", rmse, rmse > 0 ? loss.interval() / (2.0 * rmse) : 0.0, false},
+                    {"MAE", absolute.value(), absolute.interval(), false},
+                    {"R²", variance > 0 ? 1.0 - loss.value() / variance : 0.0, 0.0, false}};
   return scores;
+}
+
+double Evaluation::macro_f1() const {
+  if (answers.empty()) return 0.0;
+  Mean mean;
+  for (const ClassMetrics& one : class_metrics(confusion(std::ssize(answers.front().outputs))))
+    if (one.count > 0) mean.add(one.f1);
+  return mean.value();
+}
+
+// The probability that an example of the second class gets a higher score than one of the first: by the sum
+// of the ranks of the second class, where equal scores share their mean rank (Mann and Whitney).
+std::optional<double> Evaluation::area_under_curve() const {
+  if (answers.empty() || answers.front().outputs.size() != 2) return std::nullopt;
+  std::vector<std::pair<float, bool>> scored;  // and whether it is of the second class
+  for (size_t i = 0; i < answers.size(); ++i) scored.emplace_back(answers[i].outputs[1], truth[i] == 1);
+  std::sort(scored.begin(), scored.end());
+  double ranks = 0.0, positive = 0.0;
+  for (size_t begin = 0, end = 0; begin < scored.size(); begin = end) {
+    while (end < scored.size() && scored[end].first == scored[begin].first) ++end;
+    const double rank = (static_cast<double>(begin + end) + 1.0) / 2.0;  // counted from 1
+    for (size_t i = begin; i < end; ++i) {
+      if (!scored[i].second) continue;
+      ranks += rank;
+      positive += 1.0;
+    }
+  }
+  const double negative = static_cast<double>(scored.size()) - positive;
+  if (positive == 0.0 || negative == 0.0) return std::nullopt;
+  return (ranks - positive * (positive + 1.0) / 2.0) / (positive * negative);
 }
 
 std::vector<std::vector<int64_t>> Evaluation::confusion(int64_t classes) const {
@@ -166,6 +226,8 @@ void describe(const Evaluation& evaluation, const data::Part& part, const std::v
   report.classes = classes;
   if (evaluation.objective == Objective::classification)
     report.confusion = evaluation.confusion(std::ssize(classes));
+  else
+    report.predictions = predictions_of(evaluation);
   std::vector<size_t> order(evaluation.answers.size());
   const size_t shown = std::min(kShown, order.size());
   const auto largest = [&](auto value) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace mega::train {
 
 struct EvaluationOptions {
   int64_t batch_positions = 1 << 15;  // examples of a batch times the longest; at least one example
-  int64_t max_examples = 0;           // the first so many; 0: all
+  int64_t max_examples = 0;           // so many, evenly spread over all; 0: all
   torch::Device device = torch::kCPU;
   std::function<void(int64_t done)> progress;
 };
@@ -31,17 +32,19 @@ struct Answer {
 
 struct Evaluation {
   Objective objective = Objective::classification;
-  bool texts = false;           // what the examples are, so that a report can show them
-  std::vector<Answer> answers;  // in the part's order
-  std::vector<int64_t> truth;   // labels
+  InputOptions input;             // what the examples are, so that a report can show them
+  std::vector<int64_t> examples;  // of the part, in its order
+  std::vector<Answer> answers;    // to each of them
+  std::vector<int64_t> truth;     // labels
   std::vector<float> targets;
   int64_t positions = 0;
   double seconds = 0.0;
 
-  // accuracy and loss, or the root of the mean squared error, the mean error and the share of variance
-  // explained.
+  // accuracy, macro-F1, AUC of two classes, loss; or RMSE, MAE and R².
   Scores scores() const;
   std::vector<std::vector<int64_t>> confusion(int64_t classes) const;  // [truth][said]
+  double macro_f1() const;                         // the mean F1 of the classes that have examples
+  std::optional<double> area_under_curve() const;  // of two classes, if there are examples of both
 };
 
 Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const data::Encoder& encoder,

@@ -1,11 +1,17 @@
 #include "mega/train/job.h"
 
+#include "mega/base/error.h"
+#include "mega/base/strings.h"
 #include "mega/train/language_job.h"
 #include "mega/train/sequence_job.h"
 
 namespace mega::train {
 
 std::unique_ptr<Job> make_job(const Recipe& recipe) {
+  require(
+      recipe.model.kind().is_available(), "models of kind ", in_quotes(recipe.model.kind_name()),
+      " can be described (`mega inspect`) but not trained yet. What can be trained: classifiers of texts, "
+      "sounds, pictures and series, and language models; `mega presets` lists them");
   if (token_options(recipe.model) != nullptr) return std::make_unique<LanguageJob>(recipe);
   return std::make_unique<SequenceJob>(recipe);
 }

@@ -9,6 +9,7 @@
 
 #include "mega/config/presets.h"
 #include "mega/ops/torch.h"
+#include "mega/train/linear_baseline.h"
 #include "mega/train/task.h"
 
 namespace mega::train {
@@ -32,6 +33,9 @@ class Job {
   virtual LargestBatch largest_batch() const = 0;
   // Headline numbers of the data, for the report.
   virtual std::vector<std::pair<std::string, std::string>> summary() const = 0;
+
+  // What simple baselines reach on the same data, found in at most about so many seconds.
+  virtual std::vector<BaselineScores> baselines(double /*max_seconds*/) const { return {}; }
 
   // A task with newly initialised weights; the job must outlive it.
   virtual std::unique_ptr<Task> make_task(torch::Device device) const = 0;

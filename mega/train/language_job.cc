@@ -6,14 +6,14 @@
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/config/signature.h"
-#include "mega/train/initial_tokenizer.h"
+#include "mega/data/initial_tokenizer.h"
 #include "mega/train/language_task.h"
 
 namespace mega::train {
 
 LanguageJob::LanguageJob(const Recipe& recipe)
     : Job(recipe),
-      corpus_(data::load_corpus(recipe.data, language_input(recipe), initial_tokenizer(recipe))) {
+      corpus_(data::load_corpus(recipe.data, language_input(recipe), data::initial_tokenizer(recipe))) {
   require(!corpus_.train.empty(), recipe.data.path, ": no text to train on");
   require(recipe.train.label_smoothing == 0.0,
           "train.label_smoothing: language models have none, as released; set it to 0");

@@ -1,10 +1,14 @@
 #include "mega/train/language_task.h"
 
-#include "mega/base/error.h"
+#include <chrono>
+
 #include "mega/base/random.h"
 #include "mega/baselines/model_builders.h"
+#include "mega/data/corpus/beginning.h"
 #include "mega/data/corpus/block_source.h"
+#include "mega/infer/generation/generate.h"
 #include "mega/models/padding.h"
+#include "mega/models/token_predictor.h"
 #include "mega/train/batch_tensors.h"
 #include "mega/train/saved_model.h"
 
@@ -20,12 +24,6 @@ Metric metric(const char* name, const infer::Estimate& estimate) {
 }
 
 }  // namespace
-
-const LanguageInput& language_input(const Recipe& recipe) {
-  const auto* input = std::get_if<LanguageInput>(&recipe.input.input);
-  require(input != nullptr, "a language model reads running text: set input.kind = language");
-  return *input;
-}
 
 Scores text_scores(const infer::ScoreResult& result, TextUnits units) {
   Scores scores;
@@ -43,17 +41,6 @@ Scores text_scores(const infer::ScoreResult& result, TextUnits units) {
   }
   scores.metrics.push_back(metric("loss", result.nats_per_token));
   return scores;
-}
-
-BlockPlan block_plan(const Recipe& recipe) {
-  BlockPlan plan = recipe.train.blocks;
-  if (plan.chunk > 0) return plan;
-  const ReadingPlan reading = recipe.model.kind().reading();
-  plan.chunk = reading.has_window() ? reading.window : reading.chunk;
-  require(plan.chunk > 0,
-          "train.blocks.chunk: with full attention (model.block.chunk = -1), set the chunk size of the "
-          "blocks here");
-  return plan;
 }
 
 LanguageTask::LanguageTask(const Recipe& recipe, const data::Corpus& corpus, torch::Device device)
@@ -109,8 +96,9 @@ BatchLoss LanguageTask::loss(int64_t number) {
   return result;
 }
 
-Scores LanguageTask::evaluate_on(const data::TokenView& text) {
-  if (text.empty()) return {};
+Scores LanguageTask::evaluate_on(const data::TokenView& whole, int64_t limit) {
+  if (whole.empty()) return {};
+  const data::TokenView text = limit > 0 ? beginning_of(whole, limit, *corpus_.tokenizer) : whole;
   TextReading reading;
   reading.device = device_;
   const TextEvaluation evaluation = evaluate_text(*model_, recipe_.model.kind().reading(), text, reading);
@@ -118,9 +106,26 @@ Scores LanguageTask::evaluate_on(const data::TokenView& text) {
   return text_scores(evaluation.score, language_input(recipe_).units);
 }
 
-Scores LanguageTask::evaluate() { return evaluate_on(corpus_.valid); }
+Scores LanguageTask::evaluate() { return evaluate_on(corpus_.valid, limits_.valid); }
 
-Scores LanguageTask::test(Report&) { return evaluate_on(corpus_.test); }
+// Always the same random numbers, so that samples of different updates differ by what was learnt.
+std::string LanguageTask::sample() {
+  constexpr double kLongest = 1.0;  // seconds
+  infer::GenerateOptions options;
+  options.max_tokens = 200;
+  options.sampler.temperature = 0.8;
+  const auto start = std::chrono::steady_clock::now();
+  const auto go_on = [&](std::string_view) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < kLongest;
+  };
+  const torch::NoGradGuard guard;
+  models::TokenPredictor predictor(model_, recipe_.model.kind().reading(), device_);
+  const std::string text = infer::generate(predictor, *corpus_.tokenizer, {}, options, go_on).text;
+  model_->train();
+  return text;
+}
+
+Scores LanguageTask::test(Report&) { return evaluate_on(corpus_.test, limits_.test); }
 
 ops::NamedTensors LanguageTask::state() const { return nn::to_tensors(carried(), kCarried); }
 

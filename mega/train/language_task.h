@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "mega/config/presets.h"
+#include "mega/config/language_recipe.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/models/token_model.h"
 #include "mega/train/batch_task.h"
@@ -16,12 +16,6 @@ namespace mega::train {
 // perplexity of a token.
 Scores text_scores(const infer::ScoreResult& result, TextUnits units);
 
-// Throws unless the recipe reads running text.
-const LanguageInput& language_input(const Recipe& recipe);
-
-// The training blocks of the recipe, with the chunk size that they are multiples of.
-BlockPlan block_plan(const Recipe& recipe);
-
 class LanguageTask : public BatchTask {
  public:
   // The corpus must outlive the task. Weights are initialised from the recipe's seed.
@@ -32,7 +26,11 @@ class LanguageTask : public BatchTask {
   int64_t draw(int64_t batches) override;
   void restart() override;
   BatchLoss loss(int64_t batch) override;
+  const char* unit() const override { return "tokens"; }
+  EvaluationSizes evaluation_sizes() const override { return {corpus_.valid.size(), corpus_.test.size()}; }
+  void limit_evaluations(const EvaluationSizes& most) override { limits_ = most; }
   Scores evaluate() override;
+  std::string sample() override;
   Scores test(Report& report) override;
   double chance() const override { return -1.0; }
   void report(Report&) const override {}
@@ -45,12 +43,13 @@ class LanguageTask : public BatchTask {
   int64_t count(const data::Batch& batch) const override { return batch.positions; }
 
  private:
-  Scores evaluate_on(const data::TokenView& text);
+  Scores evaluate_on(const data::TokenView& text, int64_t limit);
 
   Recipe recipe_;
   const data::Corpus& corpus_;
   torch::Device device_;
   std::shared_ptr<models::TokenModel> model_;
+  EvaluationSizes limits_;
   // With train.blocks.carry: the state before the batches of an update, and after each of them, so that the
   // loss of a batch can be recomputed.
   const nn::State& carried() const { return after_.empty() ? carried_ : after_.back(); }

@@ -1,7 +1,7 @@
 #include "mega/train/run.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -16,6 +16,7 @@
 #include "mega/config/parameter_count.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/table.h"
+#include "mega/report/terminal.h"
 #include "mega/train/checkpoint.h"
 #include "mega/train/estimate.h"
 #include "mega/train/job.h"
@@ -28,7 +29,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kRecipe = "recipe.json";
 
-void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+// Lines of a run begin with what they are about, in a column of this width.
+constexpr int64_t kTopicWidth = 12;
+
+void say(const std::string& text) {
+  std::fprintf(stderr, "%s\n", for_terminal(text, stderr, kTopicWidth).c_str());
+}
 
 std::string now() {
   char text[32];
@@ -38,11 +44,11 @@ std::string now() {
 }
 
 // The options that differ from their defaults; recipe.json has all of them.
-std::string configuration_table(const Recipe& recipe) {
+Table configuration_table(const Recipe& recipe) {
   Table table({"option", "value"});
   for (const OptionRow& row : option_rows(recipe))
     if (row.value != row.default_value) table.add({row.key, row.value});
-  return table.plain();
+  return table;
 }
 
 void start_from(torch::nn::Module& model, const std::string& path) {
@@ -50,6 +56,24 @@ void start_from(torch::nn::Module& model, const std::string& path) {
   require(fresh.size() < weights_of(model).size(), path,
           ": no weight of this model matches the name and shape of a tensor in the file");
   say("started from " + path + (fresh.empty() ? "" : "; newly initialised: " + join(fresh, ", ")));
+}
+
+// Going on from nothing would replace what the run has.
+void require_usable_checkpoint(const fs::path& folder) {
+  std::string damaged;
+  if (newest_checkpoint(folder, [&](const std::string& line) { damaged += "\n  " + line; })) return;
+  if (damaged.empty() && !fs::exists(folder / "model.safetensors")) return;  // nothing was saved yet
+  fail(folder.string(), ": there is no checkpoint to resume from", damaged.empty() ? "" : ":", damaged,
+       "\nStart over with --restart in place of --resume, which replaces this run, or train further from its "
+       "model with --init in another folder");
+}
+
+void remove_run(const fs::path& folder) {
+  std::error_code error;
+  fs::remove_all(folder / "checkpoints", error);
+  for (const char* name : {"model.safetensors", "metrics.jsonl", "report.html", "result.json"})
+    if (!error) fs::remove(folder / name, error);
+  require(!error, folder.string(), ": cannot remove the old run: ", error.message());
 }
 
 // A resumed run must use the same examples.
@@ -70,40 +94,58 @@ void require_same_data(const fs::path& folder, const std::string& checksum) {
        " to continue from this model");
 }
 
-// Sets the number of updates that fit into the time; the warm-up keeps its share.
-void fit_updates(TrainOptions& options, double seconds, double seconds_per_update) {
-  const double warmup =
-      options.updates > 0 ? static_cast<double>(options.warmup) / static_cast<double>(options.updates) : 0.0;
-  options.updates = std::max<int64_t>(1, static_cast<int64_t>(seconds / seconds_per_update));
-  options.warmup = static_cast<int64_t>(warmup * static_cast<double>(options.updates));
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3gs", seconds);
+  return text;
 }
 
-nlohmann::ordered_json to_json(const Scores& scores) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const Metric& metric : scores.metrics) {
-    json[metric.name] = metric.value;
-    if (metric.uncertainty > 0) json[metric.name + " ±"] = metric.uncertainty;
+// The number of updates from train.epochs or train.time, which training corrects as it goes. The warm-up
+// keeps its share, and there are about ten evaluations, unless the user set these.
+void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& update,
+                 const RunRequest& request) {
+  constexpr double kTrainingShare = 0.8;  // of a time budget; the rest is for data, evaluations and the test
+  constexpr double kEvaluations = 16;     // of all the time; about ten while it trains
+  const auto is_set = [&](const char* key) {
+    return std::find(request.set.begin(), request.set.end(), key) != request.set.end();
+  };
+  if (request.resume && !is_set("train.epochs") && !is_set("train.time")) return;
+  double updates = static_cast<double>(options.updates);
+  if (options.epochs > 0)
+    updates = std::ceil(options.epochs * static_cast<double>(task.batches_per_epoch()) /
+                        static_cast<double>(options.accumulation));
+  if (!options.time.empty()) {
+    const double seconds = parse_period(options.time).count;
+    updates = kTrainingShare * seconds / update.seconds;
+    if (!is_set("train.evaluate")) options.evaluate = seconds_text(seconds / kEvaluations);
   }
-  return json;
+  const double factor = updates / static_cast<double>(std::max<int64_t>(1, options.updates));
+  options.updates = std::max<int64_t>(1, static_cast<int64_t>(updates));
+  if (!is_set("train.warmup"))
+    options.warmup = static_cast<int64_t>(factor * static_cast<double>(options.warmup));
 }
 
 void announce(const Job& job, int64_t parameters) {
-  std::fputs(configuration_table(job.recipe()).c_str(), stderr);
   say("data        " + job.describe());
   say("parameters  " + with_thousands(parameters));
 }
 
-// Measures an update, and sets the number of updates if a time is given.
-void estimate(Job& job, Task& task, int64_t parameters, double available, const RunRequest& request) {
+// Measures an update, and sets the number of updates where epochs or a time decide it.
+UpdateCost estimate(Job& job, Task& task, int64_t parameters, double available, const RunRequest& request) {
   TrainOptions& train = job.training();
-  const double seconds = measure_update(task, train);
-  if (request.seconds > 0 && !request.resume) fit_updates(train, request.seconds, seconds);
+  const UpdateCost update = measure_update(task, train);
+  fit_updates(train, task, update, request);
   validate(job.recipe());
+  configuration_table(job.recipe()).print(stderr);
   const double bytes = training_bytes(job.recipe(), parameters, job.largest_batch());
   say("estimate    " + human_bytes(static_cast<uint64_t>(bytes)) + " beyond the data (" +
       human_bytes(static_cast<uint64_t>(std::max(0.0, available))) + " free), " +
-      human_seconds(seconds * static_cast<double>(train.updates)) + " for " + with_thousands(train.updates) +
-      " updates of " + human_seconds(seconds) + ", without evaluations");
+      (train.time.empty() ? human_seconds(update.seconds * static_cast<double>(train.updates)) + " for " +
+                                with_thousands(train.updates) + " updates of " +
+                                human_seconds(update.seconds) + ", without evaluations"
+                          : train.time + " in all, with about " + with_thousands(train.updates) +
+                                " updates of " + human_seconds(update.seconds)));
+  return update;
 }
 
 RunSettings settings_of(const Job& job, int64_t parameters, const RunRequest& request, double gflops) {
@@ -111,15 +153,20 @@ RunSettings settings_of(const Job& job, int64_t parameters, const RunRequest& re
   RunSettings settings;
   settings.folder = request.folder;
   settings.resume = request.resume;
+  settings.start = request.start;
   settings.sgemm_gflops = gflops;
   settings.flops_per_position = 6.0 * recipe.model.kind().multiply_adds(job.largest_batch().length);
   Report& report = settings.report;
-  report.title = recipe.description.empty() ? request.folder.filename().string() : recipe.description;
+  report.title = fs::absolute(request.folder / "").parent_path().filename().string();
+  report.description = recipe.description;
   report.command = request.command;
   report.started = now();
   report.summary = job.summary();
   report.summary.emplace_back("parameters", with_thousands(parameters));
-  for (const OptionRow& row : option_rows(recipe)) report.configuration.emplace_back(row.key, row.value);
+  report.preset = request.preset;
+  report.configuration = compare_settings(
+      option_rows(recipe),
+      request.preset.empty() ? std::vector<OptionRow>{} : option_rows(load_recipe(request.preset)));
   return settings;
 }
 
@@ -129,23 +176,69 @@ void open_folder(const fs::path& folder) {
   require(!error, folder.string(), ": cannot create this folder: ", error.message());
 }
 
+Report::Comparison comparison_of(const std::string& kind, const Scores& model,
+                                 const std::vector<BaselineScores>& baselines) {
+  Report::Comparison comparison;
+  comparison.metric = "test " + model.metrics.front().name;
+  comparison.higher_is_better = model.higher_is_better;
+  const auto add = [&](const std::string& name, const Metric& metric, bool own) {
+    comparison.rows.push_back({name, metric_text(metric).substr(metric.name.size() + 1), metric.value, own});
+  };
+  add(kind, model.metrics.front(), true);
+  for (const BaselineScores& one : baselines)
+    if (!one.test.metrics.empty()) add(one.title, one.test.metrics.front(), false);
+  return comparison;
+}
+
 // The test examples are used once, by the model chosen on the validation examples.
-Scores test(const fs::path& folder, Task& task, Trainer& trainer) {
-  load_weights(task.model(), ModelFile::open(folder / "model.safetensors").tensors);
+Scores test(const fs::path& folder, Task& task, Trainer& trainer, const RunResult& result) {
+  const ModelFile model = ModelFile::open(folder / "model.safetensors");
+  load_weights(task.model(), model.tensors);
   Report report;
   const Scores scores = task.test(report);
   if (scores.metrics.empty()) return scores;
   for (const Metric& metric : scores.metrics)
     report.summary.emplace_back("test " + metric.name, metric_text(metric).substr(metric.name.size() + 1));
+  report.comparison = comparison_of(model.options.kind_name(), scores, result.baselines);
   trainer.write_report(&report);
   return scores;
 }
 
+nlohmann::ordered_json to_json(const std::vector<BaselineScores>& baselines) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const BaselineScores& one : baselines)
+    json[one.name] = {{"valid", to_json(one.valid)}, {"test", to_json(one.test)}, {"seconds", one.seconds}};
+  return json;
+}
+
+std::vector<BaselineScores> fit_baselines(const Job& job) {
+  constexpr double kShare = 0.05, kLongest = 60.0;  // of a time budget; seconds
+  const Period budget = parse_period(job.recipe().train.time);
+  const double seconds = budget.count > 0 ? std::min(kLongest, kShare * budget.count) : kLongest;
+  std::vector<BaselineScores> all = job.baselines(seconds);
+  for (const BaselineScores& one : all) {
+    const Scores& scores = one.valid.metrics.empty() ? one.test : one.valid;
+    if (!scores.metrics.empty())
+      say("baseline    " + one.title + ": " + (one.valid.metrics.empty() ? "test " : "valid ") +
+          metric_text(scores.metrics.front()) + ", in " + human_seconds(one.seconds));
+  }
+  return all;
+}
+
+// Nobody should use a worse model unknowingly.
+void compare(const Scores& model, const std::vector<BaselineScores>& baselines) {
+  for (const BaselineScores& one : baselines)
+    if (one.test.better_than(model))
+      say("note: the baseline, " + one.title + ", is better, with " + metric_text(one.test.metrics.front()) +
+          ": train longer, or use it (mega train text-linear)");
+}
+
 void write_result(const fs::path& folder, const RunResult& result) {
   const TrainingState& state = result.outcome.state;
-  const nlohmann::ordered_json json = {{"parameters", result.parameters}, {"updates", state.update},
-                                       {"seconds", state.seconds},        {"best update", state.best_update},
-                                       {"valid", to_json(state.best)},    {"test", to_json(result.test)}};
+  const nlohmann::ordered_json json = {
+      {"parameters", result.parameters},       {"updates", state.update},      {"seconds", state.seconds},
+      {"best_update", state.best_update},      {"valid", to_json(state.best)}, {"test", to_json(result.test)},
+      {"baselines", to_json(result.baselines)}};
   write_file(folder / "result.json", json.dump(2) + "\n");
 }
 
@@ -177,6 +270,7 @@ RunResult run(const RunRequest& request) {
   const torch::Device device = parse_device(request.device);
   if (!device.is_cpu()) say("note: devices other than the CPU use the reference forms and are untested");
   validate(request.recipe);
+  if (request.resume) require_usable_checkpoint(request.folder);
   const std::unique_ptr<Job> job = make_job(request.recipe);
   RunResult result;
   result.parameters = count_parameters(job->recipe().model).total;
@@ -187,7 +281,7 @@ RunResult run(const RunRequest& request) {
   const double available = available_memory();
   if (device.is_cpu()) require_memory(job->recipe(), result.parameters, job->largest_batch(), available);
   const std::unique_ptr<Task> task = job->make_task(device);
-  estimate(*job, *task, result.parameters, available, request);
+  const UpdateCost update = estimate(*job, *task, result.parameters, available, request);
   if (request.estimate_only) return result;
 
   const Recipe& recipe = job->recipe();
@@ -195,12 +289,18 @@ RunResult run(const RunRequest& request) {
   open_folder(request.folder);
   const FolderLock lock(request.folder);
   if (request.resume) require_same_data(request.folder, job->checksum());
+  if (request.restart) remove_run(request.folder);
+  require_disk(request.folder, checkpoint_bytes(recipe, result.parameters));
   write_file(request.folder / kRecipe, options_to_json(recipe).dump(2) + "\n");
 
-  Trainer trainer(*task, recipe.train, settings_of(*job, result.parameters, request, gflops));
+  if (recipe.train.baseline) result.baselines = fit_baselines(*job);
+  RunSettings settings = settings_of(*job, result.parameters, request, gflops);
+  settings.update_cost = update;
+  Trainer trainer(*task, recipe.train, std::move(settings));
   result.outcome = trainer.run();
   if (result.outcome.signal != 0) return result;
-  result.test = test(request.folder, *task, trainer);
+  result.test = test(request.folder, *task, trainer, result);
+  compare(result.test, result.baselines);
   write_result(request.folder, result);
   return result;
 }

@@ -1,10 +1,13 @@
 // A whole run from a recipe: data, model, estimate, training, test, report.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "mega/config/presets.h"
+#include "mega/train/linear_baseline.h"
 #include "mega/train/task.h"
 #include "mega/train/trainer.h"
 
@@ -14,16 +17,20 @@ struct RunRequest {
   Recipe recipe;
   std::filesystem::path folder;  // the run directory
   bool resume = false;
+  bool restart = false;        // replace the run that the folder holds
   bool estimate_only = false;  // print estimated memory and time, and stop
   std::string device = "cpu";
-  double seconds = 0.0;  // > 0: set the number of updates to fit this time, by measuring an update
-  std::string command;   // for the report
+  std::string preset;            // that the recipe comes from, for the report; "": none
+  std::vector<std::string> set;  // keys of the options that the user set: a time budget leaves them alone
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();  // of the time budget
+  std::string command;                                                             // for the report
 };
 
 struct RunResult {
   Outcome outcome;
   Scores test;  // scores of the best model; empty without test examples
   int64_t parameters = 0;
+  std::vector<BaselineScores> baselines;
 };
 
 // Prints to standard error; also writes recipe.json and result.json to the run directory.

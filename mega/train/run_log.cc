@@ -9,6 +9,7 @@
 #include "mega/base/file.h"
 #include "mega/base/json.h"
 #include "mega/base/strings.h"
+#include "mega/base/utf8.h"
 #include "mega/report/event_file.h"
 
 namespace mega::train {
@@ -18,6 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kUpdate = "update";
 constexpr const char* kNote = "note";
+constexpr const char* kSample = "sample";
 
 std::string to_line(const Json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -57,8 +59,11 @@ void RunLog::remember(const std::string& line) {
                      json.at(kNote).get<std::string>());
     return;
   }
+  if (json.contains(kSample))
+    samples_.emplace_back(static_cast<int64_t>(update), json.at(kSample).get<std::string>());
   for (const auto& [name, value] : json.items())
-    if (name != kUpdate && value.is_number()) curves_[name].push_back({update, value.get<double>()});
+    if (name != kUpdate && value.is_number())
+      curves_[metric_key(name)].push_back({update, value.get<double>()});  // "valid loss" in version 0.1
 }
 
 void RunLog::write(const std::string& line) {
@@ -94,8 +99,8 @@ void RunLog::training(const TrainingPoint& point) {
 void RunLog::evaluation(int64_t update, const Scores& scores) {
   Json json = {{kUpdate, update}};
   for (const Metric& metric : scores.metrics) {
-    json["valid " + metric.name] = metric.value;
-    scalar(update, "valid/" + metric.name, metric.value);
+    json["valid_" + metric_key(metric.name)] = metric.value;
+    scalar(update, "valid/" + metric_key(metric.name), metric.value);
   }
   write(to_line(json));
 }
@@ -103,6 +108,11 @@ void RunLog::evaluation(int64_t update, const Scores& scores) {
 void RunLog::note(int64_t update, const std::string& text) {
   write(to_line({{kUpdate, update}, {kNote, text}}));
   show([&] { events_->text("notes", update, text); });
+}
+
+void RunLog::sample(int64_t update, const std::string& text) {
+  write(to_line({{kUpdate, update}, {kSample, valid_utf8(text)}}));
+  show([&] { events_->text("samples", update, valid_utf8(text)); });
 }
 
 const RunLog::Points& RunLog::curve(const std::string& name) const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mega/report/chart.h"
@@ -35,10 +36,12 @@ class RunLog {
   void training(const TrainingPoint& point);
   void evaluation(int64_t update, const Scores& scores);
   void note(int64_t update, const std::string& text);
+  void sample(int64_t update, const std::string& text);
 
   using Points = std::vector<Point>;
-  const Points& curve(const std::string& name) const;  // "loss", "valid accuracy", ...
+  const Points& curve(const std::string& name) const;  // "loss", "valid_accuracy", ...
   const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<std::pair<int64_t, std::string>>& samples() const { return samples_; }  // update, text
 
  private:
   void remember(const std::string& line);
@@ -51,6 +54,7 @@ class RunLog {
   std::unique_ptr<EventFile> events_;
   std::map<std::string, Points> curves_;
   std::vector<std::string> notes_;
+  std::vector<std::pair<int64_t, std::string>> samples_;
 };
 
 }  // namespace mega::train

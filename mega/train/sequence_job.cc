@@ -9,12 +9,12 @@
 namespace mega::train {
 
 SequenceJob::SequenceJob(const Recipe& recipe)
-    : Job(recipe), dataset_(load_dataset(dataset_request(recipe))) {
+    : Job(recipe), dataset_(load_dataset(data::dataset_request(recipe))) {
   require(dataset_.train.size() > 0, recipe.data.path, ": no training examples");
   fit_recipe(recipe_, dataset_);
   validate(recipe_);
   signature_ = make_signature(recipe_, dataset_);
-  fit_vocabulary(recipe_, signature_);
+  data::fit_vocabulary(recipe_, signature_);
   // A resumed run needs the same token numbers.
   if (!signature_.vocabulary.empty())
     dataset_.checksum += "-" + hexadecimal(hash_text(signature_.vocabulary));
@@ -56,6 +56,11 @@ LargestBatch SequenceJob::largest_batch() const {
 std::vector<std::pair<std::string, std::string>> SequenceJob::summary() const {
   return {{"training examples", with_thousands(dataset_.train.size())},
           {"longest", with_thousands(largest_batch().length)}};
+}
+
+std::vector<BaselineScores> SequenceJob::baselines(double max_seconds) const {
+  const auto linear = train_linear_baseline(recipe_, dataset_, signature_, max_seconds);
+  return linear ? std::vector{*linear} : std::vector<BaselineScores>{};
 }
 
 std::unique_ptr<Task> SequenceJob::make_task(torch::Device device) const {

@@ -15,6 +15,7 @@ class SequenceJob : public Job {
   const std::string& checksum() const override { return dataset_.checksum; }
   LargestBatch largest_batch() const override;
   std::vector<std::pair<std::string, std::string>> summary() const override;
+  std::vector<BaselineScores> baselines(double max_seconds) const override;
   std::unique_ptr<Task> make_task(torch::Device device) const override;
 
  private:

@@ -5,23 +5,12 @@
 
 #include "mega/config/presets.h"
 #include "mega/data/dataset.h"
+#include "mega/data/recipe_data.h"
 #include "mega/models/sequence_model.h"
 #include "mega/train/batch_task.h"
 #include "mega/train/evaluation.h"
 
 namespace mega::train {
-
-data::DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes = {});
-
-// Sets what the data decides, whatever the recipe had: number of classes and channels.
-void fit_recipe(Recipe& recipe, const data::Dataset& dataset);
-
-// The signature of a model that is trained on this data. Its vocabulary is that of the model it starts from
-// (train.init), or else of the training texts.
-Signature make_signature(const Recipe& recipe, const data::Dataset& dataset);
-
-// Sets the number of token types of the model where the texts decide it.
-void fit_vocabulary(Recipe& recipe, const Signature& signature);
 
 // Cross entropy of scores (B, classes), summed over the batch, with the classes or else the soft
 // distributions of the targets.
@@ -43,6 +32,9 @@ class SequenceTask : public BatchTask {
   const data::Encoder& encoder() const { return encoder_; }
 
   BatchLoss loss(int64_t batch) override;
+  const char* unit() const override { return "examples"; }
+  EvaluationSizes evaluation_sizes() const override { return {dataset_.valid.size(), dataset_.test.size()}; }
+  void limit_evaluations(const EvaluationSizes& most) override { limits_ = most; }
   Scores evaluate() override;
   Scores test(Report& report) override;
   double chance() const override;
@@ -60,6 +52,7 @@ class SequenceTask : public BatchTask {
   int documents_;
   torch::Device device_;
   std::shared_ptr<models::SequenceModel> model_;
+  EvaluationSizes limits_;
   Evaluation last_evaluation_;
 };
 

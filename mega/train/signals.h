@@ -1,10 +1,12 @@
-// SIGINT and SIGTERM during training: the first signal requests a checkpoint and a clean stop, the second
-// ends the process immediately.
+// Signals that stop a training run: the first one requests a checkpoint and a clean stop, a second one from
+// the user ends the process immediately.
 #pragma once
 
 namespace mega::train {
 
-// Handles both signals during its lifetime.
+// During its lifetime, handles SIGINT (Ctrl-C), SIGTERM, SIGHUP (the terminal was closed, unless the user
+// said nohup) and SIGPIPE (nobody reads the output any more). SIGXFSZ is ignored: writing then fails with an
+// error that says so.
 class SignalGuard {
  public:
   SignalGuard();

@@ -10,6 +10,7 @@
 #include "mega/ops/torch.h"
 #include "mega/report/run_report.h"
 #include "mega/train/metrics.h"
+#include "mega/train/time_budget.h"
 
 namespace mega::train {
 
@@ -39,8 +40,15 @@ class Task {
   // Restarts with the first batch.
   virtual void restart() { seek({}); }
 
+  virtual const char* unit() const = 0;  // what evaluations count: "examples" or "tokens"
+  virtual EvaluationSizes evaluation_sizes() const = 0;
+  // Read at most so much; 0: everything.
+  virtual void limit_evaluations(const EvaluationSizes& most) = 0;
+
   // Evaluates on the validation examples; empty scores if there are none.
   virtual Scores evaluate() = 0;
+  // What the model writes now, for people to read; empty: it does not write.
+  virtual std::string sample() { return ""; }
   // Evaluates on the test examples and adds the results to the report.
   virtual Scores test(Report& report) = 0;
   // The first metric at chance level, e.g. the share of the majority class; < 0: unknown.

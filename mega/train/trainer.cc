@@ -70,10 +70,7 @@ void Trainer::say(const std::string& line) {
 void Trainer::restore() {
   if (!settings_.resume) return;
   const auto checkpoint = newest_checkpoint(settings_.folder, [this](const std::string& line) { say(line); });
-  if (!checkpoint) {
-    say("no checkpoint to resume from: starting from the beginning");
-    return;
-  }
+  if (!checkpoint) return say("nothing was saved yet: starting from the beginning");
   const int threads = state_.threads;
   state_ = checkpoint->state;
   load_weights(task_.model(), checkpoint->model);
@@ -92,6 +89,7 @@ void Trainer::restore() {
 Outcome Trainer::run() {
   const SignalGuard signals;
   restore();
+  start_budget();
   log_ = std::make_unique<RunLog>(settings_.folder, state_.update);
   last_evaluation_seconds_ = last_checkpoint_seconds_ = state_.seconds;
   bar_ = std::make_unique<Progress>("training", options_.updates, "updates");
@@ -103,6 +101,7 @@ Outcome Trainer::run() {
   while (state_.update < options_.updates && outcome.signal == 0 && !outcome.stopped_early) {
     const double epoch_before = epoch();
     update();
+    plan();
     outcome.signal = SignalGuard::received();
     state_.evaluation_due = is_due(options_.evaluate, epoch_before, last_evaluation_seconds_) ||
                             state_.update == options_.updates;
@@ -113,12 +112,59 @@ Outcome Trainer::run() {
   log_window();
   if (outcome.signal == 0 && state_.evaluated_update != state_.update) evaluate();
   if (saved_update_ != state_.update) checkpoint();
+  limit_test();
   bar_.reset();
   require(saved_update_ == state_.update, "the last checkpoint could not be saved");
   require(model_saved_, "the best model could not be saved");
   write_report();
   outcome.state = state_;
   return outcome;
+}
+
+void Trainer::start_budget() {
+  if (options_.time.empty()) return;
+  const auto used = [this, before = state_.wall_seconds] {
+    return before + std::chrono::duration<double>(Clock::now() - settings_.start).count();
+  };
+  const EvaluationSizes sizes = task_.evaluation_sizes();
+  const double seconds = parse_period(options_.time).count;
+  budget_.emplace(seconds, used, settings_.update_cost, sizes);
+  // A finished run stays finished, unless it got more time.
+  const bool finished = state_.planned > 0 && state_.update >= state_.planned && used() > 0.8 * seconds;
+  options_.updates = state_.update + (finished ? 0 : budget_->updates_left(evaluation_period()));
+  task_.limit_evaluations({budget_->valid_limit(), 0});
+  if (budget_->valid_limit() < sizes.valid)
+    say("evaluations read " + with_thousands(budget_->valid_limit()) + " of " + with_thousands(sizes.valid) +
+        " validation " + task_.unit() + ", to keep to the time");
+}
+
+// With a time budget: how many updates there will be, by what things take now.
+void Trainer::plan() {
+  if (!budget_) return;
+  options_.updates = state_.update + budget_->updates_left(evaluation_period());
+  state_.planned = options_.updates;
+  bar_->set_total(options_.updates);
+}
+
+// In seconds of updates; 0: at the end only.
+double Trainer::evaluation_period() const {
+  const Period period = parse_period(options_.evaluate);
+  if (period.unit == Period::Unit::seconds) return period.count;
+  const double updates_per_epoch =
+      static_cast<double>(task_.batches_per_epoch()) / static_cast<double>(options_.accumulation);
+  return period.count * budget_->update_seconds() *
+         (period.unit == Period::Unit::epochs ? updates_per_epoch : 1.0);
+}
+
+void Trainer::limit_test() {
+  const int64_t all = task_.evaluation_sizes().test;
+  if (!budget_ || budget_->test_limit() >= all) return;
+  task_.limit_evaluations({budget_->valid_limit(), budget_->test_limit()});
+  const std::string text = "tested on " + with_thousands(budget_->test_limit()) + " of " +
+                           with_thousands(all) + " " + task_.unit() +
+                           ", to keep to the time; `mega eval` tests on all";
+  say(text);
+  log_->note(state_.update, text);
 }
 
 bool Trainer::out_of_patience() const {
@@ -192,6 +238,7 @@ void Trainer::update() {
   ++state_.update;
   state_.cursor = task_.cursor();
   state_.seconds += seconds;
+  if (budget_) budget_->add_update(seconds);
   window_.loss += loss;
   window_.correct += correct;
   window_.gradient_norm += norm;
@@ -207,7 +254,7 @@ void Trainer::update() {
   }
   if (shown_.updates == 0) shown_ = window_;
   if (state_.update % kLogEvery == 0) log_window();
-  bar_->update(state_.update, progress_text());
+  bar_->update(state_.update, progress_details());
 }
 
 void Trainer::log_window() {
@@ -227,21 +274,23 @@ void Trainer::log_window() {
   window_ = {};
 }
 
-std::string Trainer::progress_text() const {
+// The most important first: a narrow terminal has no room for all.
+std::vector<std::string> Trainer::progress_details() const {
   const double count = static_cast<double>(shown_.count);
   const double speed = static_cast<double>(shown_.positions) / shown_.seconds;
-  std::string text = format("loss %.3f", shown_.loss / count);
-  if (task_.chance() >= 0) text += format("  accuracy %.1f %%", 100.0 * shown_.correct / count);
+  std::vector<std::string> details = {format("loss %.3f", shown_.loss / count)};
   if (last_scores_ && !last_scores_->metrics.empty())
-    text += "  valid " + metric_text(last_scores_->metrics.front());
-  text += "  " + with_thousands(static_cast<int64_t>(speed)) + " tokens/s";
+    details.push_back("valid " + metric_text(last_scores_->metrics.front()));
+  if (task_.chance() >= 0) details.push_back(format("accuracy %.1f %%", 100.0 * shown_.correct / count));
+  details.push_back(with_thousands(static_cast<int64_t>(speed)) + " tokens/s");
   if (settings_.flops_per_position > 0 && settings_.sgemm_gflops > 0)
-    text +=
-        format("  %.0f %% of sgemm", 1e-7 * speed * settings_.flops_per_position / settings_.sgemm_gflops);
-  return text;
+    details.push_back(
+        format("%.0f %% of sgemm", 1e-7 * speed * settings_.flops_per_position / settings_.sgemm_gflops));
+  return details;
 }
 
 void Trainer::evaluate() {
+  const auto start = Clock::now();
   log_window();
   require_finite_weights();
   average_.swap();
@@ -258,6 +307,7 @@ void Trainer::evaluate() {
   if (!nothing_to_evaluate_on) {
     last_scores_ = scores;
     log_->evaluation(state_.update, scores);
+    if (const std::string text = task_.sample(); !text.empty()) log_->sample(state_.update, text);
     say(format("update %s, epoch %.2f: valid ", with_thousands(state_.update).c_str(), epoch()) +
         scores_text(scores) + (better ? "  *" : ""));
     state_.evaluations_since_best = better ? 0 : state_.evaluations_since_best + 1;
@@ -267,17 +317,30 @@ void Trainer::evaluate() {
     }
     const Metric& first = scores.metrics.front();
     if (task_.chance() >= 0 && first.value <= task_.chance() + first.uncertainty) {
-      const std::string text = format("still at chance: always predicting the largest class gives %.1f %%",
-                                      100.0 * task_.chance());
+      const std::string text =
+          format("still at chance after %.2g epochs: always predicting the largest class gives %.1f %%; ",
+                 epoch(), 100.0 * task_.chance()) +
+          advice_at_chance();
       say("  " + text);
       log_->note(state_.update, text);
     }
   }
   write_report();
+  if (budget_) budget_->add_evaluation(std::chrono::duration<double>(Clock::now() - start).count());
+}
+
+std::string Trainer::advice_at_chance() const {
+  if (state_.update < options_.warmup) return "the learning rate is still warming up (train.warmup)";
+  if (epoch() < 3.0) return "the model has seen little yet: give it more time (--time or --epochs)";
+  return format(
+      "try a learning rate 3 times higher or lower (--lr, now %g), and look at the labels "
+      "(`mega data show`)",
+      options_.learning_rate);
 }
 
 void Trainer::checkpoint() {
   require_finite_weights();
+  if (budget_) state_.wall_seconds = budget_->used();
   ops::NamedTensors training = optimizer_.state();
   for (auto& entry : average_.state()) training.push_back(std::move(entry));
   for (auto& entry : task_.state()) training.push_back(std::move(entry));
@@ -301,6 +364,7 @@ void Trainer::write_report(const Report* test) {
     report.summary.push_back(
         {"best valid " + metric.name, metric_text(metric).substr(metric.name.size() + 1)});
   report.notes = log_->notes();
+  for (const auto& [update, text] : log_->samples()) report.samples.push_back({update, "", text});
   report.decay = models::decay_spectrum(task_.model());
   const auto add = [&](const char* title, std::vector<std::pair<std::string, std::string>> curves,
                        bool log_scale) {
@@ -309,14 +373,17 @@ void Trainer::write_report(const Report* test) {
       if (!log_->curve(key).empty()) chart.curves.push_back({name, log_->curve(key)});
     if (!chart.curves.empty()) report.charts.push_back(std::move(chart));
   };
-  add("Loss", {{"training", "loss"}, {"validation", "valid loss"}, {"validation rmse", "valid rmse"}}, false);
-  add("Accuracy", {{"training", "accuracy"}, {"validation", "valid accuracy"}}, false);
+  add("Loss", {{"training", "loss"}, {"validation", "valid_loss"}, {"validation RMSE", "valid_rmse"}}, false);
+  add("Accuracy", {{"training", "accuracy"}, {"validation", "valid_accuracy"}}, false);
   add("Learning rate", {{"learning rate", "learning_rate"}}, false);
   add("Gradient norm", {{"before clipping", "gradient_norm"}}, true);
   add("Speed (tokens/s)", {{"tokens/s", "positions_per_second"}}, false);
   task_.report(report);
   if (test != nullptr) {
     report.summary.insert(report.summary.begin(), test->summary.begin(), test->summary.end());
+    report.comparison = test->comparison;
+    report.predictions = test->predictions;
+    report.classes = test->classes;
     report.confusion = test->confusion;
     report.worst = test->worst;
     report.longest = test->longest;

@@ -1,12 +1,14 @@
 // The training loop: updates, evaluations, checkpoints and progress output.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mega/config/train_options.h"
 #include "mega/report/progress.h"
@@ -16,6 +18,7 @@
 #include "mega/train/loss_watch.h"
 #include "mega/train/run_log.h"
 #include "mega/train/task.h"
+#include "mega/train/time_budget.h"
 #include "mega/train/weight_average.h"
 
 namespace mega::train {
@@ -25,6 +28,9 @@ struct RunSettings {
   bool resume = false;              // continue from its newest checkpoint, if it has one
   double flops_per_position = 0.0;  // forward and backward, to show the share of the sgemm rate; 0: not shown
   double sgemm_gflops = 0.0;
+  // For a time budget (train.time): when this session began, and what an update took before the first one.
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  UpdateCost update_cost;
   Report report;  // known before the run: title, command, configuration
 };
 
@@ -53,11 +59,16 @@ class Trainer {
 
   void restore();
   void update();
+  void start_budget();
+  void plan();
+  double evaluation_period() const;
+  void limit_test();
   void log_window();
   void evaluate();
   bool out_of_patience() const;
   void checkpoint();
   void say(const std::string& line);
+  std::string advice_at_chance() const;
   double epoch() const;
   bool is_due(const std::string& period, double epoch_before, double& last_seconds) const;
   void seed_update() const;
@@ -66,7 +77,7 @@ class Trainer {
   [[noreturn]] void fail_with_advice(int64_t update, const std::string& what) const;
   // Write errors, such as a full disk, do not end a run: prints a warning and returns false.
   bool attempt(const std::string& what, const std::function<void()>& write);
-  std::string progress_text() const;
+  std::vector<std::string> progress_details() const;
 
   Task& task_;
   TrainOptions options_;
@@ -82,6 +93,7 @@ class Trainer {
   int64_t saved_update_ = -1;
   bool model_saved_ = true;  // whether the best model so far is saved
   double last_evaluation_seconds_ = 0.0, last_checkpoint_seconds_ = 0.0;
+  std::optional<TimeBudget> budget_;  // with train.time
 };
 
 }  // namespace mega::train

@@ -20,8 +20,8 @@ if ! grep -q libasan <<<"$libraries"; then
 fi
 expect 0 "instruction set" --version
 for command in generate score predict inspect; do expect 0 "$command" --help; done
-expect 106 "subcommand is required"
-expect 106 "subcommand is required" train # only in mega
+expect 0 "generate"
+expect 2 "unknown command" train # only in mega
 
 # Tiny models.
 for i in $(seq 150); do
@@ -101,8 +101,8 @@ expect 0 "[5 prompts, 15 tokens" generate "$work/bytes" --prompts "$work/prompts
 expect 0 "does not know 1 of the prompt's 2 tokens" generate "$work/words" --prompts <(echo "the xylophone") --max-tokens 1
 expect 0 "[0 prompts" generate "$work/bytes" --prompts /dev/null
 expect 1 "nowhere" generate "$work/bytes" --prompts "$work/nowhere"
-expect 105 "--batch" generate "$work/bytes" --prompts "$work/prompts.txt" --batch 0
-expect 108 "excludes" generate "$work/bytes" --prompts "$work/prompts.txt" --prompt a
+expect 2 "--batch" generate "$work/bytes" --prompts "$work/prompts.txt" --batch 0
+expect 2 "excludes" generate "$work/bytes" --prompts "$work/prompts.txt" --prompt a
 
 # Resuming from a saved state gives the same text as an uninterrupted run.
 state=$work/state
@@ -117,7 +117,7 @@ expect 1 "state" generate "$work/words" --load-state "$state"
 head -c 100 "$state" >"$work/torn"
 expect 1 "torn" generate "$work/bytes" --load-state "$work/torn"
 expect 1 "nowhere" generate "$work/bytes" --load-state "$work/nowhere"
-expect 108 "excludes" generate "$work/bytes" --prompts "$work/prompts.txt" --save-state "$state"
+expect 2 "excludes" generate "$work/bytes" --prompts "$work/prompts.txt" --save-state "$state"
 
 # Ctrl-C stops all texts and prints what was generated so far.
 yes "the cat" | head -n 100 | "$run" generate "$work/bytes" --prompts - --max-tokens 1000000000 >"$work/endless" 2>"$work/speed" &

@@ -70,7 +70,13 @@ expect 0 "accuracy" eval "$work/pieces" --split train
 expect 0 "%" predict "$work/pieces" --text "good 3"
 expect 0 "format text" data check text-small "$work/labelled.tsv"
 mkdir "$work/only" && cp "$work/labelled.tsv" "$work/only/test.tsv"
-expect 0 "40" data check text-small "$work/only"
+expect 1 "40" data check text-small "$work/only"
+expect 1 "\`mega train\` would stop: there are no training examples" data check text-small "$work/only"
+printf 'a\tx\nb\n' | cat "$work/labelled.tsv" - >"$work/torn.tsv"
+expect 1 "would stop: 1 example cannot be used" data check text-small "$work/torn.tsv"
+expect 0 "cannot be used" data check text-small "$work/torn.tsv" --set data.skip_broken=true
+{ printf 'stars\tcomments\n'; sed 's/^a/1/; s/^b/2/' "$work/labelled.tsv"; } >"$work/header.tsv"
+expect 0 "warning: header.tsv:1: the first line looks like a header" data check text-small "$work/header.tsv"
 printf 'a\t\nb\t\n' >"$work/broken.tsv"
 expect 1 "broken.tsv:1: the label is empty" data check text-small "$work/broken.tsv"
 env PATH=/nonexistent "$mega" train "${pieces[@]}" --out "$work/x" >"$work/missing.log" 2>&1 &&
@@ -144,7 +150,7 @@ expect 1 "cannot create this folder" "${train[@]}" --out "$work/three.txt/x"
 expect 1 "--seeds" "${train[@]}" --out "$work/x" --seeds few
 expect 1 "--time" "${train[@]}" --out "$work/x" --time 5u
 expect 1 "model.safetensors" eval "$work/data"
-expect 1 "--split" eval "$work/whole" --split all
+expect 2 "--split" eval "$work/whole" --split all
 expect 1 "nothing.wav" predict "$work/whole" "$work/nothing.wav"
 [ ! -e "$work/x" ] || failed "a run that failed to start left a folder behind"
 

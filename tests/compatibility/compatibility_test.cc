@@ -321,6 +321,8 @@ Json curve_of(const fs::path& run) {
       curve.push_back({{"update", metrics.at("update")}});
     for (const char* name : {"loss", "valid loss"})
       if (metrics.contains(name)) curve.back()[name] = metrics.at(name);
+    if (metrics.contains("valid_loss"))
+      curve.back()["valid loss"] = metrics.at("valid_loss");  // as it is now
   }
   return curve;
 }

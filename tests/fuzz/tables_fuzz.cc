@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "mega/base/error.h"
+#include "mega/data/readers/read_inputs.h"
 #include "mega/data/readers/readers.h"
 #include "tests/data/records.h"
 #include "tests/fuzz/scratch_file.h"
@@ -33,6 +34,24 @@ void check_records(const Read& read, const IsWhole& is_whole) {
   }
 }
 
+// The same file as inputs of a model, with and without labels, and with a row per time step.
+void check_inputs(const std::filesystem::path& path, const DataOptions& options, const InputOptions& input) {
+  for (const char* id : {"", "1", "id"}) {
+    data::InputRequest request;
+    request.input = input;
+    request.data = options;
+    request.data.id_column = id;
+    request.classes = {"0", "1"};
+    request.labels = id[0] != '1';
+    data::Problems problems([&](const data::Problem& problem) { check(!problem.where.empty()); });
+    try {
+      data::read_inputs(
+          path.string(), request, [](data::Record&& record) { check(!record.where.empty()); }, problems);
+    } catch (const Error&) {
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
@@ -53,5 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   check_records(
       [&](auto& sink, auto& problems) { data::read_series(path, options, series, sink, problems); },
       [](const data::Record& record) { return !record.values.empty() && record.values.size() % 2 == 0; });
+  check_inputs(path, options, {TextInput(TextUnits::bytes, 0)});
+  check_inputs(path, options, {series});
   return 0;
 }

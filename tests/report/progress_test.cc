@@ -21,7 +21,7 @@ using testing::ScratchFolder;
 ProgressState state() {
   return {.title = "train",
           .unit = "examples",
-          .detail = "",
+          .details = {},
           .done = 1234,
           .total = 5678,
           .rate = 100,
@@ -84,7 +84,7 @@ TEST(ProgressLine, ShowsCountRateAndTime) {
   EXPECT_EQ(progress_line(state(), 80),
             "train  [==>          ]   21 %  1,234/5,678 examples  100 examples/s  44.4 s left");
   ProgressState with_detail = state();
-  with_detail.detail = "loss 1.5";
+  with_detail.details = {"loss 1.5"};
   EXPECT_EQ(progress_line(with_detail, 0), "train  21 %  1,234/5,678 examples  loss 1.5  44.4 s left");
   ProgressState last = state();
   last.last = true;
@@ -122,9 +122,30 @@ TEST(ProgressLine, FitsEveryWidth) {
   EXPECT_EQ(progress_line(wide, 9), "Größe 訓");
 }
 
+TEST(ProgressLine, LeavesOutTheLeastImportantFirst) {
+  ProgressState training = state();
+  training.title = "training";
+  training.details = {"loss 1.367", "valid accuracy 52.1 % ± 3.1", "accuracy 49.7 %", "38,026 tokens/s"};
+  EXPECT_EQ(progress_line(training, 150),
+            "training  [====>                ]   21 %  1,234/5,678 examples  loss 1.367  valid accuracy "
+            "52.1 % ± 3.1  accuracy 49.7 %  38,026 tokens/s  44.4 s left");
+  EXPECT_EQ(progress_line(training, 80),
+            "training  [===>          ]   21 %  1,234/5,678 examples  loss 1.367  44.4 s left");
+  EXPECT_EQ(progress_line(training, 60), "training  [===>            ]   21 %  loss 1.367  44.4 s left");
+  EXPECT_EQ(progress_line(training, 40), "training  [=>      ]   21 %  44.4 s left");
+  EXPECT_EQ(progress_line(training, 32), "training  [=>     ]  44.4 s left");
+  EXPECT_EQ(progress_line(training, 26), "train[=>    ]  44.4 s left");
+  for (int64_t width = 21; width < 150; ++width) {
+    const std::string line = progress_line(training, width);
+    EXPECT_LE(display_width(line), width);
+    EXPECT_PRED2(contains, line, ">");
+    EXPECT_TRUE(line.ends_with("]  44.4 s left") || line.ends_with("  44.4 s left")) << line;
+  }
+}
+
 TEST(ProgressLine, HandlesUnusualNumbers) {
   ProgressState strange = state();
-  strange.detail = "two\nlines\x1b[31m";
+  strange.details = {"two\nlines\x1b[31m"};
   strange.done = std::numeric_limits<int64_t>::min();
   strange.rate = std::numeric_limits<double>::quiet_NaN();
   strange.seconds = std::numeric_limits<double>::infinity();
@@ -140,7 +161,12 @@ TEST(ProgressLine, HandlesUnusualNumbers) {
 TEST(Progress, PrintsOneLineAtTheEndWithoutATerminal) {
   const std::string log = in_a_file([](std::FILE* file) {
     Progress progress("read", 100'000, "lines", file);
-    for (int64_t i = 0; i <= 100'000; ++i) progress.update(i, i == 100'000 ? "all well" : "");
+    for (int64_t i = 0; i <= 100'000; ++i) {
+      if (i == 100'000)
+        progress.update(i, {"all well"});
+      else
+        progress.update(i);
+    }
   });
   EXPECT_TRUE(log.starts_with("read  100 %  100,000/100,000 lines  all well  ")) << log;
   EXPECT_EQ(count_of(log, "\n"), 1u);

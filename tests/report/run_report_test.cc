@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "mega/base/options.h"
 #include "tests/base/helpers.h"
 #include "tests/base/well_formed.h"
 
@@ -24,7 +25,8 @@ bool lacks(const std::string& text, const std::string& part) { return !contains(
 
 Report small_report() {
   Report report;
-  report.title = "lra-text on reviews";
+  report.title = "reviews";
+  report.description = "Texts of 4,096 bytes";
   report.command = "mega train lra-text --train reviews.tsv";
   report.started = "2024-05-03 14:12";
   report.seconds = 8100;
@@ -42,8 +44,9 @@ Report small_report() {
 
 TEST(Report, ContainsAllSections) {
   const std::string page = page_of(small_report());
-  for (const char* text : {"<title>lra-text on reviews</title>",
-                           "<h1>lra-text on reviews</h1>",
+  for (const char* text : {"<title>reviews – Texts of 4,096 bytes</title>",
+                           "<h1>reviews</h1>",
+                           "<p class=\"lead\">Texts of 4,096 bytes</p>",
                            "2024-05-03 14:12, 2 h 15 min",
                            "mega train lra-text",
                            ">Accuracy</dt><dd>88.4 %<",
@@ -85,18 +88,167 @@ TEST(Report, LeavesOutEmptySections) {
 TEST(Report, EscapesText) {
   const std::string hostile = "</td></title><script>alert(\"1\")</script>'&\x01\x1b[31m\xff\xc3";
   Report report = small_report();
-  report.title = report.command = report.started = hostile;
-  report.summary = report.configuration = {{hostile, hostile}};
+  report.title = report.description = report.command = report.started = report.preset = hostile;
+  report.summary = {{hostile, hostile}};
+  report.configuration = {{hostile, hostile, hostile, true}};
+  report.comparison = {hostile, true, {{hostile, hostile, 1}, {hostile, hostile, 0, true}}};
+  report.samples = {{1, hostile, hostile}};
+  report.predictions = {{hostile, hostile, hostile, {{1, 1}}}};
   report.charts[0].title = report.charts[0].curves[0].name = hostile;
   report.classes = {hostile, hostile};
-  report.worst = report.longest = {{hostile, hostile, hostile, hostile, 0, 0, 0}};
+  report.worst = report.longest = {{hostile, hostile, hostile, hostile, 0, 0, 0, hostile}};
   report.notes = {hostile};
   EXPECT_PRED2(lacks, page_of(report), "<script");
   report.worst[0].probability = report.worst[0].loss = std::numeric_limits<double>::quiet_NaN();
   report.worst[0].excerpt = std::string(10'000'000, '<');
+  report.samples[0].text = std::string(10'000'000, 'x');
   const std::string page = page_of(report);
-  EXPECT_LT(page.size(), 100'000u) << "a long excerpt is truncated";
+  EXPECT_LT(page.size(), 100'000u) << "long texts are truncated";
   EXPECT_PRED2(lacks, page, "nan");
+}
+
+TEST(Report, TitleOrDescriptionAlone) {
+  Report report;
+  report.title = "runs";
+  EXPECT_PRED2(contains, page_of(report), "<title>runs</title>");
+  EXPECT_PRED2(lacks, page_of(report), "class=\"lead\"");
+  std::swap(report.title, report.description);
+  EXPECT_PRED2(contains, page_of(report), "<title>runs</title>");
+  EXPECT_PRED2(contains, page_of(report), "<h1>runs</h1>");
+  EXPECT_PRED2(lacks, page_of(report), "class=\"lead\"");
+}
+
+TEST(Report, ComparisonMarksTheBest) {
+  Report report;
+  report.comparison.metric = "test accuracy";
+  report.comparison.rows = {{"mega", "84.9 %", 0.849, true}};
+  EXPECT_PRED2(lacks, page_of(report), "<h2>") << "nothing to compare with";
+  report.comparison.rows.push_back({"bag of n-grams (linear)", "84.1 %", 0.841});
+  report.comparison.rows.push_back({"largest class", "50.0 %", 0.5});
+  std::string page = page_of(report);
+  EXPECT_PRED2(contains, page, "<strong>mega (this model)</strong> <span class=\"best\">best</span></td>");
+  EXPECT_PRED2(contains, page, ">test accuracy</th>");
+  EXPECT_PRED2(lacks, page, "better than this model");
+
+  report.comparison.rows[1].value = 0.9;
+  report.comparison.rows[1].score = "90.0 %";
+  page = page_of(report);
+  EXPECT_PRED2(contains, page, ">bag of n-grams (linear) <span class=\"best\">best</span></td>");
+  EXPECT_PRED2(contains, page, "bag of n-grams (linear) is better than this model: 90.0 % against 84.9 %");
+  EXPECT_LT(page.find("bag of n-grams"), page.find("mega (this model)")) << "the best first";
+  EXPECT_LT(page.find("mega (this model)"), page.find("largest class"));
+
+  report.comparison.higher_is_better = false;
+  page = page_of(report);
+  EXPECT_PRED2(contains, page, ">largest class <span class=\"best\">best</span></td>");
+}
+
+TEST(Report, ComparisonOfEqualAndUnknownScores) {
+  Report report;
+  report.comparison.rows = {
+      {"a", "?", std::numeric_limits<double>::quiet_NaN()}, {"b", "1", 1, true}, {"c", "1", 1}};
+  std::string page = page_of(report);
+  EXPECT_PRED2(contains, page, ">c <span class=\"best\">best</span></td>");
+  EXPECT_PRED2(contains, page, "b (this model)</strong> <span class=\"best\">best</span></td>");
+  EXPECT_PRED2(contains, page, ">a</td>");
+  EXPECT_PRED2(lacks, page, "better than this model");
+  for (Report::ScoreRow& row : report.comparison.rows) row.value = std::numeric_limits<double>::infinity();
+  EXPECT_PRED2(lacks, page_of(report), ">best<");
+}
+
+TEST(Report, ConfigurationShowsDifferencesFirst) {
+  Report report;
+  report.configuration = {{"model.layers", "4"}, {"train.lr", "0.1"}};
+  EXPECT_PRED2(lacks, page_of(report), "<details>");
+  report.preset = "text-small";
+  EXPECT_PRED2(contains, page_of(report), "As in the preset text-small.");
+  EXPECT_PRED2(contains, page_of(report), "<summary>All settings (2)</summary>");
+  report.configuration[1] = {"train.lr", "0.1", "0.004", true};
+  report.configuration.push_back({"data.path", "reviews.csv", "", true});
+  const std::string page = page_of(report);
+  EXPECT_PRED2(contains, page, "<caption>What differs from the preset text-small</caption>");
+  EXPECT_PRED2(contains, page, ">0.004</td>");
+  EXPECT_PRED2(contains, page, ">none</span></td>") << "an empty value of the preset";
+  EXPECT_LT(page.find(">train.lr<"), page.find("<details>"));
+  EXPECT_GT(page.find(">model.layers<"), page.find("<summary>All settings (3)</summary>"));
+}
+
+TEST(Report, SettingsBesideThoseOfThePreset) {
+  const std::vector<OptionRow> preset = {{"model.layers", "", "2", "4", ""},
+                                         {"train.lr", "", "1", "0.004", ""}};
+  const std::vector<OptionRow> used = {{"model.layers", "", "2", "4", ""},
+                                       {"train.lr", "", "1", "0.1", ""},
+                                       {"model.heads", "", "2", "8", ""}};
+  const std::vector<Report::Setting> settings = compare_settings(used, preset);
+  ASSERT_EQ(settings.size(), 3u);
+  EXPECT_FALSE(settings[0].differs);
+  EXPECT_TRUE(settings[1].differs);
+  EXPECT_EQ(settings[1].preset_value, "0.004");
+  EXPECT_TRUE(settings[2].differs) << "not among the preset's";
+  EXPECT_EQ(settings[2].preset_value, "");
+  for (const Report::Setting& setting : compare_settings(used, {}))
+    EXPECT_FALSE(setting.differs) << "no preset";
+  EXPECT_TRUE(compare_settings({}, preset).empty());
+}
+
+TEST(Report, ExamplesShowWhatTheyAre) {
+  Report report;
+  report.worst = {{"a.wav", "", "yes", "no", 0.9, 2.3, 16'000, "1.00 s at 16,000 Hz", {{0, 1, -1, 0}}},
+                  {"b.png", "", "yes", "no", 0.9, 2.3, 1024, "2 × 1 pixels", {}, {2, 1, 1, {0, 255}}},
+                  {"c.png", "", "yes", "no", 0.9, 2.3, 1024, "damaged", {}, {9, 9, 1, {0}}}};
+  const std::string page = page_of(report);
+  for (const char* text :
+       {">Input</th>", ">1.00 s at 16,000 Hz</div>", "class=\"mega-spark\"",
+        "alt=\"2 × 1 pixels\" width=\"96\" height=\"48\" src=\"data:image/png;base64,", ">damaged</div>"})
+    EXPECT_PRED2(contains, page, text);
+  EXPECT_EQ(page.find("<img"), page.rfind("<img"))
+      << "a picture that has another size than it says is left out";
+  EXPECT_EQ(page.find("src="), page.find("src=\"data:image/png;base64,"));
+}
+
+TEST(Report, ExamplesWithoutInputOrProbability) {
+  Report report;
+  report.worst = {{"a.csv:1", "", "2.5", "3.5", 0, 1, 10}};
+  const std::string page = page_of(report);
+  EXPECT_PRED2(lacks, page, ">Input</th>");
+  EXPECT_PRED2(lacks, page, ">Probability</th>") << "a regression has none";
+}
+
+TEST(Report, LongExcerptsAreCut) {
+  Report report;
+  report.worst = {{"a", std::string(300, 'x'), "", "", 0, 0, 0}};
+  EXPECT_PRED2(contains, page_of(report), ">" + std::string(199, 'x') + "…<");
+}
+
+TEST(Report, SamplesNewestFirst) {
+  Report report;
+  for (const int64_t update : {100, 300, 200, 500, 400})
+    report.samples.push_back({update, "Once", " upon " + std::to_string(update)});
+  const std::string page = page_of(report);
+  EXPECT_PRED2(contains, page, "<h3>Update 500</h3>\n<p class=\"sample\"><b>Once</b> upon 500</p>");
+  EXPECT_LT(page.find("upon 500"), page.find("upon 400"));
+  EXPECT_LT(page.find("upon 300"), page.find("<summary>2 earlier</summary>"));
+  EXPECT_GT(page.find("upon 200"), page.find("<summary>2 earlier</summary>"));
+  EXPECT_PRED2(lacks, page, "The whole text");
+}
+
+TEST(Report, LongSamplesAreFolded) {
+  Report report;
+  report.samples = {{1, "Once", std::string(2000, 'x') + "end"}};
+  const std::string page = page_of(report);
+  EXPECT_PRED2(contains, page, "<b>Once</b>" + std::string(499, 'x') + "…</p>\n<details>");
+  EXPECT_PRED2(contains, page, "xend</p>\n</details>");
+  report.samples.assign(1000, report.samples[0]);
+  EXPECT_LT(page_of(report).size(), 500'000u);
+}
+
+TEST(Report, PredictionsOfARegression) {
+  Report report;
+  report.predictions = {{"output 1", "true", "predicted", {{1, 2}}}};
+  EXPECT_PRED2(contains, page_of(report), "<h2>Predictions</h2>");
+  EXPECT_PRED2(contains, page_of(report), "class=\"diagonal\"");
+  report.predictions.assign(10, report.predictions[0]);
+  EXPECT_PRED2(contains, page_of(report), ">2 more not shown<");
 }
 
 TEST(Report, ClassMetrics) {

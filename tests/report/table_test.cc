@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mega/base/strings.h"
 #include "tests/base/helpers.h"
 
 namespace mega {
@@ -45,6 +46,38 @@ TEST(Table, WordsAreNotNumbers) {
   table.add({"12 layers of which"});
   table.add({"1"});
   EXPECT_EQ(table.plain(), "what\n------------------\n12 layers of which\n1\n");
+}
+
+TEST(Table, FitsTheWidth) {
+  Table table({"preset", "parameters", "description"});
+  table.add({"text-small", "990,996", "classifies texts, small enough to learn in minutes on two cores"});
+  table.add({"x", "1", "short"});
+  EXPECT_EQ(table.fitted(100), table.plain());
+  EXPECT_EQ(table.fitted(60),
+            "preset      parameters  description\n"
+            "----------  ----------  ------------------------------------\n"
+            "text-small     990,996  classifies texts, small enough to\n"
+            "                        learn in minutes on two cores\n"
+            "x                    1  short\n");
+  EXPECT_EQ(table.fitted(30),
+            "preset      parameters\n"
+            "----------  ----------\n"
+            "text-small     990,996\n"
+            "x                    1\n")
+      << "the last column is left out";
+  EXPECT_EQ(table.fitted(5),
+            "prese\nt\n"
+            "-----\n"
+            "text-\nsmall\n"
+            "x\n");
+  for (int64_t width = 1; width < 110; ++width)
+    for (const std::string& line : split(table.fitted(width), '\n')) EXPECT_LE(display_width(line), width);
+}
+
+TEST(Table, WrapsWideCharacters) {
+  Table table({"name"});
+  table.add({"訓練訓練 Größe"});
+  EXPECT_EQ(table.fitted(5), "name\n-----\n訓練\n訓練\nGröße\n");
 }
 
 // Class names come from data, and may head columns too.

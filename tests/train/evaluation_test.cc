@@ -22,16 +22,59 @@ Evaluation three_of_four() {
 TEST(Evaluation, FiguresOfAClassificationByHand) {
   const Scores scores = three_of_four().scores();
   EXPECT_TRUE(scores.higher_is_better);
-  ASSERT_EQ(scores.metrics.size(), 2u);
+  ASSERT_EQ(scores.metrics.size(), 4u);
   EXPECT_EQ(scores.metrics[0].name, "accuracy");
   EXPECT_DOUBLE_EQ(scores.metrics[0].value, 0.75);
   EXPECT_NEAR(scores.metrics[0].uncertainty, 1.96 * std::sqrt(0.75 * 0.25 / 4), 1e-12);
-  EXPECT_EQ(scores.metrics[1].name, "loss");
-  EXPECT_DOUBLE_EQ(scores.metrics[1].value, 0.4);
+  EXPECT_EQ(scores.metrics[1].name, "macro-F1");
+  EXPECT_NEAR(scores.metrics[1].value, (2.0 / 3 + 4.0 / 5) / 2, 1e-12);
+  EXPECT_EQ(scores.metrics[2].name, "AUC");
+  EXPECT_DOUBLE_EQ(scores.metrics[2].value, 1.0) << "the three of the second class score highest";
+  EXPECT_EQ(scores.metrics[3].name, "loss");
+  EXPECT_DOUBLE_EQ(scores.metrics[3].value, 0.4);
   const double variance = (0.09 + 0.04 + 0.25 + 0.0) / 4;
-  EXPECT_NEAR(scores.metrics[1].uncertainty, 1.96 * std::sqrt(variance / 4), 1e-12);
+  EXPECT_NEAR(scores.metrics[3].uncertainty, 1.96 * std::sqrt(variance / 4), 1e-12);
   EXPECT_EQ(three_of_four().confusion(2), (std::vector<std::vector<int64_t>>{{1, 0}, {1, 2}}));
   EXPECT_TRUE(Evaluation().scores().metrics.empty());
+}
+
+TEST(Evaluation, AreaUnderTheCurveByHand) {
+  Evaluation evaluation;
+  const auto add = [&](float second, int64_t truth) {
+    evaluation.answers.push_back({{1 - second, second}, 0.0, 1});
+    evaluation.truth.push_back(truth);
+  };
+  add(0.1F, 0);
+  add(0.4F, 0);
+  EXPECT_FALSE(evaluation.area_under_curve().has_value()) << "examples of one class only";
+  add(0.35F, 1);
+  add(0.8F, 1);
+  EXPECT_DOUBLE_EQ(*evaluation.area_under_curve(), 0.75);  // 3 of 4 pairs
+  add(0.4F, 1);                                            // equal to one of the first class: half a pair
+  EXPECT_DOUBLE_EQ(*evaluation.area_under_curve(), 4.5 / 6);
+  for (Answer& answer : evaluation.answers) answer.outputs.push_back(0.0F);
+  EXPECT_FALSE(evaluation.area_under_curve().has_value()) << "three classes";
+}
+
+TEST(Evaluation, FewerExamplesAreSpreadOverAll) {
+  const Recipe recipe = letters_recipe();
+  const data::Dataset dataset = letters_dataset();
+  HookedTask task(recipe, dataset);
+  const auto look = [&](int64_t most) {
+    EvaluationOptions options;
+    options.max_examples = most;
+    return evaluate(task.sequence_model(), dataset.train, task.encoder(), 1, options);
+  };
+  const Evaluation all = look(0), some = look(7);
+  ASSERT_EQ(some.answers.size(), 7u);
+  ASSERT_EQ(some.truth.size(), 7u);
+  for (size_t i = 0; i < some.examples.size(); ++i) {
+    const auto example = static_cast<size_t>(some.examples[i]);
+    EXPECT_EQ(some.examples[i], static_cast<int64_t>(i) * dataset.train.size() / 7);
+    EXPECT_EQ(some.truth[i], all.truth[example]);
+    EXPECT_LT(std::abs(some.answers[i].loss - all.answers[example].loss), 1e-5);
+  }
+  EXPECT_EQ(look(1'000'000).answers.size(), all.answers.size());
 }
 
 TEST(Evaluation, FiguresOfARegressionByHand) {
@@ -42,10 +85,12 @@ TEST(Evaluation, FiguresOfARegressionByHand) {
   const Scores scores = evaluation.scores();
   EXPECT_FALSE(scores.higher_is_better);
   ASSERT_EQ(scores.metrics.size(), 3u);
-  EXPECT_EQ(scores.metrics[0].name, "rmse");
+  EXPECT_EQ(scores.metrics[0].name, "RMSE");
   EXPECT_NEAR(scores.metrics[0].value, std::sqrt(5.0 / 3), 1e-12);
-  EXPECT_NEAR(scores.metrics[1].value, 1.0, 1e-12) << "mean error";
-  EXPECT_NEAR(scores.metrics[2].value, 1.0 - (5.0 / 3) / (8.0 / 3), 1e-12) << "explained";
+  EXPECT_EQ(scores.metrics[1].name, "MAE");
+  EXPECT_NEAR(scores.metrics[1].value, 1.0, 1e-12);
+  EXPECT_EQ(scores.metrics[2].name, "R²");
+  EXPECT_NEAR(scores.metrics[2].value, 1.0 - (5.0 / 3) / (8.0 / 3), 1e-12);
 }
 
 // Outputs far apart do not explain each other's distance.
@@ -60,6 +105,12 @@ TEST(Evaluation, EachOutputIsExplainedAboutItsOwnMean) {
 TEST(Evaluation, FiguresAsText) {
   EXPECT_EQ(metric_text({"accuracy", 0.8123, 0.0051, true}), "accuracy 81.2 % ± 0.5");
   EXPECT_EQ(metric_text({"loss", 0.5, 0.0, false}), "loss 0.5000");
+}
+
+TEST(Scores, AsJsonHaveNamesForPrograms) {
+  const Scores scores{
+      {{"macro-F1", 0.5, 0.0, true}, {"R²", 0.25, 0.125, false}, {"bits per byte", 2, 0, false}}, true};
+  EXPECT_EQ(to_json(scores).dump(), R"({"macro_f1":0.5,"r2":0.25,"r2_ci95":0.125,"bits_per_byte":2.0})");
 }
 
 TEST(Scores, BetterIsJudgedByTheFirstFigure) {
@@ -104,7 +155,8 @@ TEST(Evaluate, BatchesDoNotChangeAnswers) {
   const Evaluation some = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, options);
   EXPECT_EQ(some.answers.size(), 7u);
   EXPECT_EQ(some.truth.size(), 7u);
-  EXPECT_NEAR(some.answers[6].outputs[0], together.answers[6].outputs[0], 1e-5);
+  const auto last = static_cast<size_t>(some.examples[6]);
+  EXPECT_NEAR(some.answers[6].outputs[0], together.answers[last].outputs[0], 1e-5);
 }
 
 // What `mega predict` does: nothing is known of the input but the input.

@@ -97,7 +97,7 @@ inline ClassifierOptions& classifier(Recipe& recipe) {
 class HookedTask : public train::SequenceTask {
  public:
   HookedTask(const Recipe& recipe, const data::Dataset& dataset)
-      : SequenceTask(recipe, dataset, train::make_signature(recipe, dataset), torch::kCPU) {}
+      : SequenceTask(recipe, dataset, data::make_signature(recipe, dataset), torch::kCPU) {}
 
   std::function<void(int64_t update)> before_update;  // counts from 1, in this process
   std::function<train::BatchLoss(int64_t batch, train::BatchLoss loss)> change_loss;

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <regex>
 
 #include "mega/base/folder_lock.h"
+#include "mega/train/estimate.h"
 #include "mega/train/saved_model.h"
 #include "tests/train/helpers.h"
 
@@ -57,7 +59,7 @@ TEST_F(Run, FromAFileToAResult) {
 
   // The metrics are those of the model that was kept.
   const SavedModel saved = load_model(asked.folder / "model.safetensors");
-  const data::Dataset dataset = load_dataset(dataset_request(recipe, saved.signature.classes));
+  const data::Dataset dataset = load_dataset(data::dataset_request(recipe, saved.signature.classes));
   const data::Encoder encoder(saved.signature, cls_token(*sequence_options(saved.options)));
   const Scores scores = evaluate(*saved.model, dataset.test, encoder, 1, {}).scores();
   EXPECT_EQ(scores.metrics.front().value, result.test.metrics.front().value);
@@ -152,14 +154,96 @@ TEST_F(Run, TimeBecomesUpdates) {
   RunRequest asked = request(table("all"), "run");
   asked.recipe.train.updates = 1000000;
   asked.recipe.train.warmup = 500000;
-  asked.recipe.train.evaluate = asked.recipe.train.checkpoint = "0";
-  asked.seconds = 0.5;
+  asked.recipe.train.time = "6s";
   const RunResult result = run(asked);
   EXPECT_LT(result.outcome.state.update, 100000);
   EXPECT_GE(result.outcome.state.update, 1);
   const TrainOptions kept = load_run_recipe(asked.folder).train;
-  EXPECT_EQ(kept.updates, result.outcome.state.update);
-  EXPECT_EQ(kept.warmup, kept.updates / 2) << "its share is kept";
+  EXPECT_NEAR(static_cast<double>(kept.warmup), static_cast<double>(kept.updates) / 2, 1.0)
+      << "its share is kept";
+  EXPECT_EQ(kept.evaluate, "0.375s") << "about ten evaluations";
+  EXPECT_EQ(nlohmann::json::parse(read_file(asked.folder / "result.json")).at("updates"),
+            result.outcome.state.update);
+}
+
+TEST_F(Run, WhatTheUserSetIsKept) {
+  RunRequest asked = request(table("all"), "run");
+  asked.estimate_only = true;
+  asked.recipe.train.time = "1h";
+  asked.recipe.train.warmup = 7;
+  asked.recipe.train.evaluate = "9u";
+  asked.set = {"train.warmup", "train.evaluate"};
+  ::testing::internal::CaptureStderr();
+  run(asked);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(std::regex_search(said, std::regex("train.warmup +7\n"))) << said;
+  EXPECT_TRUE(std::regex_search(said, std::regex("train.evaluate +9u\n"))) << said;
+  EXPECT_TRUE(std::regex_search(said, std::regex("train.updates +[0-9]{3,}\n")))
+      << "the values really used: " << said;
+}
+
+TEST_F(Run, EpochsBecomeUpdates) {
+  RunRequest asked = request(table("all"), "run");
+  asked.recipe.train.epochs = 1.5;
+  const RunResult result = run(asked);
+  const double updates = static_cast<double>(result.outcome.state.update);
+  const double epochs = static_cast<double>(result.outcome.state.cursor.epoch);
+  EXPECT_EQ(epochs, 1);
+  EXPECT_GT(updates, 1);
+  EXPECT_EQ(load_run_recipe(asked.folder).train.updates, result.outcome.state.update);
+  asked.resume = true;
+  EXPECT_EQ(run(asked).outcome.state.update, result.outcome.state.update);
+}
+
+TEST_F(Run, ARunWithoutAUsableCheckpointIsNotReplaced) {
+  RunRequest asked = request(table("all"), "run");
+  run(asked);
+  const std::string model = read_file(asked.folder / "model.safetensors");
+  for (const auto& entry : fs::directory_iterator(asked.folder / "checkpoints"))
+    write_file(entry.path() / "training.safetensors", "damaged");
+  asked.resume = true;
+  const std::string error = error_of([&] { run(asked); });
+  EXPECT_PRED2(contains, error, "there is no checkpoint to resume from");
+  EXPECT_PRED2(contains, error, "training.safetensors");
+  EXPECT_PRED2(contains, error, "--restart");
+  fs::remove_all(asked.folder / "checkpoints");
+  EXPECT_PRED2(contains, error_of([&] { run(asked); }), "--restart");
+  EXPECT_EQ(read_file(asked.folder / "model.safetensors"), model);
+  asked.resume = false;
+  asked.restart = true;
+  asked.recipe.train.updates = 2;
+  EXPECT_EQ(run(asked).outcome.state.update, 2);
+  // Nothing was saved yet: nothing can be lost.
+  RunRequest killed = request(table("all"), "killed");
+  fs::create_directories(killed.folder);
+  write_file(killed.folder / "recipe.json", "{}");
+  killed.resume = true;
+  EXPECT_NO_THROW(run(killed));
+}
+
+TEST_F(Run, TextsHaveALinearBaseline) {
+  RunRequest asked = request(table("all"), "run");
+  const RunResult result = run(asked);
+  ASSERT_EQ(result.baselines.size(), 1u);
+  EXPECT_EQ(result.baselines[0].name, "linear");
+  ASSERT_FALSE(result.baselines[0].test.metrics.empty());
+  EXPECT_GT(result.baselines[0].test.metrics.front().value, 0.5);
+  const auto json = nlohmann::json::parse(read_file(asked.folder / "result.json"));
+  EXPECT_EQ(json.at("baselines").at("linear").at("test").at("accuracy"),
+            result.baselines[0].test.metrics.front().value);
+  asked.folder = folder_ / "without";
+  asked.recipe.train.baseline = false;
+  EXPECT_TRUE(run(asked).baselines.empty());
+  asked.folder = folder_ / "itself";
+  asked.recipe.train.baseline = true;
+  asked.recipe.model = *baseline_of(asked.recipe.model, "linear");
+  EXPECT_TRUE(run(asked).baselines.empty());
+}
+
+TEST(Disk, ThatIsTooSmallIsFoundBeforeTheFirstStep) {
+  const ScratchFolder folder;
+  EXPECT_NO_THROW(require_disk(folder.path(), 1000));
+  EXPECT_PRED2(contains, error_of([&] { require_disk(folder.path(), 1e18); }), "could never be saved");
 }
 
 TEST_F(Run, MistakesAreNamed) {

@@ -73,7 +73,7 @@ TEST(SequenceTask, ARegressionOfALaggedProductIsLearnt) {
   const ScratchFolder folder;
   const Outcome outcome = train_task(task, recipe, folder.path());
   ASSERT_EQ(outcome.state.best.metrics.size(), 3u);
-  EXPECT_EQ(outcome.state.best.metrics[2].name, "explained");
+  EXPECT_EQ(outcome.state.best.metrics[2].name, "R²");
   EXPECT_GT(outcome.state.best.metrics[2].value, 0.8);
 }
 

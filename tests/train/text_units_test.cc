@@ -97,7 +97,7 @@ TEST_F(TextUnitsTest, AreTrainedSavedAndReadByBoth) {
         EXPECT_EQ(sequence_options(load_run_recipe(asked.folder).model)->vocabulary, vocabulary);
       }
       const Recipe recipe = load_run_recipe(asked.folder);
-      expect_agreement(path, load_dataset(dataset_request(recipe, saved.signature.classes)));
+      expect_agreement(path, load_dataset(data::dataset_request(recipe, saved.signature.classes)));
     }
   }
 }

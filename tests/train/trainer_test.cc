@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using torch::Tensor;
 using Updates = std::vector<int64_t>;
 
-constexpr const char* kValid = "valid accuracy";
+constexpr const char* kValid = "valid_accuracy";
 
 // What a power cut does, seen from the disk.
 struct Crash {};
@@ -149,6 +149,42 @@ TEST(Trainer, StopsAtASignalAndLosesNothing) {
   EXPECT_EQ(resumed.signal, 0);
   EXPECT_EQ(updates_with(folder / "cut", kValid), (Updates{4, 8, 12}));
   expect_same_run(folder / "whole", folder / "cut");
+}
+
+TEST(Trainer, AClosedTerminalOrPipeStopsTheRunWithACheckpoint) {
+  for (const int signal : {SIGHUP, SIGPIPE, SIGINT}) {
+    const ScratchFolder folder;
+    const Outcome stopped = train_letters(letters_recipe(), folder.path(), false, [&](HookedTask& task) {
+      task.before_update = [&](int64_t now) {
+        if (now == 3) std::raise(signal);
+        if (now == 3 && signal == SIGPIPE) std::raise(signal);  // every line that is written says so again
+      };
+    });
+    EXPECT_EQ(stopped.signal, signal);
+    EXPECT_EQ(last_checkpoint(folder.path()).state.update, 3);
+  }
+}
+
+TEST(Trainer, ATimeBudgetIsPlannedAgainWhenResumed) {
+  const ScratchFolder folder;
+  Recipe recipe = letters_recipe();
+  recipe.train.time = "2s";
+  recipe.train.evaluate = "0.2s";
+  const Outcome stopped = train_letters(recipe, folder.path(), false, [](HookedTask& task) {
+    task.before_update = [](int64_t now) {
+      if (now == 3) std::raise(SIGTERM);
+    };
+  });
+  EXPECT_EQ(stopped.state.update, 3);
+  const TrainingState saved = last_checkpoint(folder.path()).state;
+  EXPECT_GT(saved.wall_seconds, 0.0);
+  EXPECT_GT(saved.planned, 3);
+  const Outcome resumed = train_letters(recipe, folder.path(), true);
+  EXPECT_GT(resumed.state.update, 3);
+  EXPECT_EQ(resumed.state.planned, resumed.state.update) << "the number of updates is recorded";
+  EXPECT_LT(last_checkpoint(folder.path()).state.wall_seconds, 4.0);
+  const Outcome again = train_letters(recipe, folder.path(), true);
+  EXPECT_EQ(again.state.update, resumed.state.update) << "a finished run stays finished";
 }
 
 TEST(Trainer, ResumingAFinishedRunChangesNothing) {
@@ -417,7 +453,7 @@ TEST(Trainer, NotesAModelThatIsStillAtChance) {
     task.script = {task.chance() - 0.1, task.chance(), 1.0};
   });
   EXPECT_EQ(updates_with(folder.path(), "note"), (Updates{4, 8}));
-  EXPECT_PRED2(contains, notes(folder.path()), "still at chance: always predicting the largest class gives");
+  EXPECT_PRED2(contains, notes(folder.path()), "epochs: always predicting the largest class gives");
 }
 
 TEST(Trainer, ReadsADamagedLogWithoutFear) {

@@ -1,6 +1,5 @@
 #include "mega/data/formats/sound_file.h"
 
-#include <samplerate.h>
 #include <sndfile.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <numeric>
 
 #include "mega/base/error.h"
+#include "mega/data/formats/sound_resampler.h"
 
 namespace mega::data {
 namespace {
@@ -81,24 +81,10 @@ std::vector<float> read_mono(SNDFILE* file, int channels, int64_t most, const st
   return samples;
 }
 
-std::vector<float> resample(const std::vector<float>& samples, double ratio, const std::string& name) {
-  std::vector<float> out(static_cast<size_t>(std::ceil(static_cast<double>(samples.size()) * ratio)) + 1);
-  SRC_DATA data{};
-  data.data_in = samples.data();
-  data.input_frames = static_cast<long>(samples.size());
-  data.data_out = out.data();
-  data.output_frames = static_cast<long>(out.size());
-  data.src_ratio = ratio;
-  const int error = src_simple(&data, SRC_SINC_MEDIUM_QUALITY, 1);
-  require(error == 0, name, ": cannot be resampled: ", src_strerror(error));
-  out.resize(static_cast<size_t>(data.output_frames_gen));
-  return out;
-}
-
 }  // namespace
 
 std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input, const std::string& name,
-                                bool whole) {
+                                bool whole, bool* cut) {
   require(!bytes.empty(), name, ": the file is empty");
   check_wav_is_whole(bytes, name);
   MemoryFile memory{bytes};
@@ -112,10 +98,10 @@ std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input,
           info.samplerate, " samples per second");
 
   const double ratio = static_cast<double>(input.rate) / info.samplerate;
-  require(ratio == 1 || src_is_valid_ratio(ratio), name, ": ", info.samplerate,
-          " samples per second cannot be resampled to ", input.rate);
+  check_rates(info.samplerate, input.rate, name);
   // No more than is needed: the filter of the resampler looks ahead a little.
   constexpr int64_t kLookAhead = 8192;
+  constexpr size_t kRounding = 16;  // samples that resampling may add to a clip of the right length
   const int64_t most = whole || input.length == 0
                            ? kMostSamples
                            : static_cast<int64_t>(static_cast<double>(input.length) / ratio) + kLookAhead;
@@ -123,8 +109,9 @@ std::vector<float> decode_sound(std::string_view bytes, const AudioInput& input,
   require(!samples.empty(), name, ": there are no samples in it");
   require(std::all_of(samples.begin(), samples.end(), [](float x) { return std::isfinite(x); }), name,
           ": some samples are not numbers");
-  if (ratio != 1) samples = resample(samples, ratio, name);
+  if (ratio != 1) samples = resample_sound(samples, info.samplerate, input.rate, name);
   const auto length = static_cast<size_t>(input.length);
+  if (cut != nullptr) *cut = length > 0 && !whole && samples.size() > length + (ratio == 1 ? 0 : kRounding);
   if (length > 0 && (!whole || samples.size() < length)) samples.resize(length);
   samples.shrink_to_fit();
   return samples;

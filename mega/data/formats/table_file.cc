@@ -18,7 +18,9 @@ namespace {
 constexpr size_t kSample = 100;  // rows that are read ahead, of not much more than so many bytes
 constexpr size_t kSampleBytes = size_t{16} << 20;
 constexpr size_t kLongestRow = size_t{1} << 30;
-constexpr size_t kMostColumns = 10'000;
+constexpr size_t kDialectLines =
+    100;  // that the delimiter is found from, of not much more than so many bytes
+constexpr size_t kDialectBytes = size_t{1} << 20;
 constexpr size_t kNone = static_cast<size_t>(-1);
 
 std::string counted(size_t count, const char* thing) {
@@ -30,56 +32,6 @@ std::string listed(const Cells& names) {
   for (size_t i = 0; i < std::min<size_t>(names.size(), 20); ++i) quoted.push_back(in_quotes(names[i]));
   if (names.size() > quoted.size()) quoted.push_back("...");
   return join(quoted, ", ");
-}
-
-// Whether quotes are open at the end of a line of csv, given whether they are at its start.
-bool quotes_open(std::string_view line, bool open) {
-  bool cell_starts = !open;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (open) {
-      i = line.find('"', i);
-      if (i == std::string_view::npos) return true;
-      if (i + 1 < line.size() && line[i + 1] == '"') {
-        ++i;
-      } else {
-        open = false;
-      }
-      cell_starts = false;
-    } else {
-      open = cell_starts && line[i] == '"';
-      cell_starts = line[i] == ',';
-    }
-  }
-  return open;
-}
-
-// Gives what is wrong with the row, or nothing.
-std::string divide_csv(std::string_view row, Cells& cells) {
-  cells.clear();
-  while (true) {
-    if (cells.size() == kMostColumns) return "more than " + counted(kMostColumns, "column");
-    std::string& cell = cells.emplace_back();
-    if (row.starts_with('"')) {
-      row.remove_prefix(1);
-      while (true) {
-        const size_t quote = row.find('"');
-        cell += row.substr(0, quote);
-        row.remove_prefix(quote + 1);  // there is one: a row ends where its quotes are closed
-        if (!row.starts_with('"')) break;
-        cell += '"';
-        row.remove_prefix(1);
-      }
-      if (row.empty()) return {};
-      if (row[0] != ',')
-        return "after a closing quote comes " + in_quotes(row.substr(0, 20)) + ", not a comma";
-    } else {
-      const size_t comma = row.find(',');
-      cell = row.substr(0, comma);
-      if (comma == std::string_view::npos) return {};
-      row.remove_prefix(comma);
-    }
-    row.remove_prefix(1);
-  }
 }
 
 // Where a cell at the start of the text ends that is quoted as a whole, or kNone.
@@ -137,10 +89,15 @@ size_t find_name(const Cells& header, const std::string& name) {
   return found == header.end() ? kNone : static_cast<size_t>(found - header.begin());
 }
 
+// Whether a column that was looked for in vain is just not there: the user said which one it is.
+bool is_known_missing(const Column& column) { return !column.required && !column.requested.empty(); }
+
+std::string usual_form(std::string_view name) { return lower_case(trim(name)); }
+
 // The first of the column's usual names that is in the header, or kNone.
 size_t find_usual(const Cells& header, const Column& column) {
   Cells lower;
-  for (const std::string& name : header) lower.push_back(lower_case(trim(name)));
+  for (const std::string& name : header) lower.push_back(usual_form(name));
   for (const std::string& name : column.names) {
     if (const size_t found = find_name(lower, name); found != kNone) return found;
   }
@@ -161,14 +118,24 @@ std::string plain_label(std::string_view label) {
   return std::to_string(static_cast<int64_t>(number));
 }
 
+bool names_an_id(std::string_view name) {
+  const std::string lower = usual_form(name);
+  return std::find(kIdNames.begin(), kIdNames.end(), lower) != kIdNames.end();
+}
+
 TableFile::TableFile(const std::filesystem::path& path, std::string shown, std::vector<Column> columns,
-                     Header header, const Guess& guess)
-    : lines_(path), shown_(std::move(shown)), columns_(std::move(columns)) {
+                     Header header, const Guess& guess, std::string_view delimiter)
+    : lines_(path),
+      shown_(std::move(shown)),
+      columns_(std::move(columns)),
+      delimiter_(parse_delimiter(delimiter)) {
   const std::string extension = extension_of(path);
   kind_ = extension == ".csv"     ? Kind::csv
           : extension == ".tsv"   ? Kind::tsv
           : extension == ".jsonl" ? Kind::jsonl
                                   : Kind::unknown;
+  if (delimiter_ != 0 && kind_ != Kind::jsonl && !(delimiter_ == '\t' && kind_ == Kind::tsv))
+    kind_ = Kind::csv;
   size_t bytes = 0;
   for (Row row; ahead_.size() < kSample && bytes < kSampleBytes && read_row(row);) {
     bytes += row.text.size();
@@ -198,24 +165,48 @@ bool TableFile::next(Cells& wanted, Problems& problems) {
       trouble = divide(row, cells);
       if (trouble.empty() && width_ == 0) trouble = "too many rows before it are broken to tell the columns";
       if (trouble.empty()) {
-        wanted.resize(chosen_.size());
-        for (size_t i = 0; i < chosen_.size(); ++i) wanted[i] = std::move(cells[chosen_[i]]);
+        wanted.assign(chosen_.size(), {});
+        for (size_t i = 0; i < chosen_.size(); ++i)
+          if (chosen_[i] != kNone) wanted[i] = std::move(cells[chosen_[i]]);
       }
     }
     for (size_t i = 0; trouble.empty() && i < columns_.size(); ++i) {
-      if (trim(wanted[i]).empty()) trouble = "the " + columns_[i].title + " is empty";
+      if (!columns_[i].may_be_empty && trim(wanted[i]).empty())
+        trouble = "the " + columns_[i].title + " is empty";
     }
     if (trouble.empty()) return true;
     problems.add(where(), trouble);
   }
 }
 
+bool TableFile::read_line(std::string& line) {
+  if (!unread_.empty()) {
+    line = std::move(unread_.front());
+    unread_.pop_front();
+  } else if (!lines_.next(line)) {
+    return false;
+  }
+  if (++number_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+  return true;
+}
+
+// The rows of csv begin with this one.
+void TableFile::choose_delimiter(const std::string& first) {
+  std::vector<std::string> sample = {first};
+  size_t bytes = first.size();
+  for (std::string line; sample.size() < kDialectLines && bytes < kDialectBytes && lines_.next(line);) {
+    bytes += line.size();
+    unread_.push_back(line);
+    if (!line.empty()) sample.push_back(std::move(line));
+  }
+  delimiter_ = find_delimiter(sample);
+}
+
 bool TableFile::read_row(Row& row) {
   do {
-    if (!lines_.next(row.text)) return false;
-    if (lines_.number() == 1 && row.text.starts_with("\xEF\xBB\xBF")) row.text.erase(0, 3);
+    if (!read_line(row.text)) return false;
   } while (row.text.empty());
-  row.line = lines_.number();
+  row.line = number_;
 
   if (kind_ == Kind::unknown) {
     kind_ = row.text.starts_with('{')                  ? Kind::jsonl
@@ -223,13 +214,14 @@ bool TableFile::read_row(Row& row) {
                                                        : Kind::csv;
   }
   if (kind_ != Kind::csv) return true;
-  row.unclosed = quotes_open(row.text, false);
-  for (std::string line; row.unclosed && lines_.next(line);) {
+  if (delimiter_ == 0) choose_delimiter(row.text);
+  row.unclosed = quotes_open(row.text, false, delimiter_);
+  for (std::string line; row.unclosed && read_line(line);) {
     require(row.text.size() + line.size() < kLongestRow, shown_, ":", row.line,
             ": a quote is not closed within ", human_bytes(kLongestRow));
     row.text += '\n';
     row.text += line;
-    row.unclosed = quotes_open(line, true);
+    row.unclosed = quotes_open(line, true, delimiter_);
   }
   return true;
 }
@@ -239,10 +231,11 @@ std::string TableFile::divide(const Row& row, Cells& cells) const {
     return "a quote is opened in this row and never closed; everything to the end of the file is lost";
   }
   if (kind_ == Kind::tsv) return divide_tsv(row.text, cells);
-  std::string trouble = divide_csv(row.text, cells);
+  std::string trouble = divide_csv(row.text, delimiter_, cells);
   if (trouble.empty() && width_ > 0 && cells.size() != width_) {
     trouble = counted(cells.size(), "column") + " where " + std::to_string(width_) +
-              " are expected; a text with commas needs quotes around it";
+              " are expected; a text with " + (delimiter_ == ',' ? "commas" : in_quotes({&delimiter_, 1})) +
+              " needs quotes around it";
   }
   return trouble;
 }
@@ -281,11 +274,19 @@ std::string TableFile::take_from_json(const std::string& text, Cells& wanted) co
     const Column& column = columns_[i];
     const size_t key =
         column.requested.empty() ? find_usual(keys, column) : find_name(keys, column.requested);
+    if (key == kNone && !column.required) {
+      wanted[i].clear();
+      continue;
+    }
     if (key == kNone) {
       return "which is the " + column.title + "? There are " + listed(keys) + "; set " + column.option;
     }
     auto& value = object[keys[key]];
-    if (value.is_structured() || value.is_null())
+    if (value.is_null() && column.may_be_empty) {
+      wanted[i].clear();
+      continue;
+    }
+    if (value.is_null() || (value.is_structured() && column.required))
       return in_quotes(keys[key]) + " is neither text nor a number";
     wanted[i] = value.is_string() ? std::move(value.get_ref<std::string&>()) : value.dump();
   }
@@ -312,21 +313,37 @@ void TableFile::choose_columns(Header header, const Guess& guess) {
     width_ = width;
   }
   for (size_t i = 0; i < columns_.size(); ++i) {
-    keeps_rest_ = keeps_rest_ || (columns_[i].is_text && chosen_[i] + 1 == width_);
+    keeps_rest_ = keeps_rest_ || (columns_[i].is_text && chosen_[i] != kNone && chosen_[i] + 1 == width_);
   }
 }
 
 bool TableFile::is_header(const Cells& first) const {
   bool all = true;
-  for (const Column& column : columns_) {
+  for (const Column& column : examples_columns()) {
     const bool by_name = !column.requested.empty() && find_name(first, column.requested) != kNone;
     if (by_name && as_number(column.requested) == kNone) return true;
     all = all && (by_name || find_usual(first, column) != kNone);
   }
   if (all) return true;
   // "y" by itself may well be somebody's label; "label" is none.
-  const size_t label = find_usual(first, columns_.back());
-  return label != kNone && trim(first[label]).size() > 1;
+  for (const Column& column : columns_) {
+    if (column.is_text || column.is_id) continue;
+    const size_t label = find_usual(first, column);
+    if (label != kNone && trim(first[label]).size() > 1) return true;
+  }
+  // Names of texts and ids alone: a table without labels.
+  const auto names_a_text = [&](const std::string& cell) {
+    return std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
+      return column.is_text && find_usual({cell}, column) != kNone;
+    });
+  };
+  return std::any_of(first.begin(), first.end(), names_a_text) &&
+         std::all_of(first.begin(), first.end(),
+                     [&](const std::string& cell) { return names_an_id(cell) || names_a_text(cell); });
+}
+
+std::span<const Column> TableFile::examples_columns() const {
+  return std::span(columns_).first(columns_.size() - (!columns_.empty() && columns_.back().is_id ? 1 : 0));
 }
 
 void TableFile::choose_by_header(const Cells& names) {
@@ -334,23 +351,26 @@ void TableFile::choose_by_header(const Cells& names) {
     size_t at = kNone;
     if (column.requested.empty()) {
       at = find_usual(names, column);
+      if (column.is_id && std::count(chosen_.begin(), chosen_.end(), at) > 0) at = kNone;
     } else {
       at = find_name(names, column.requested);
       if (at == kNone) at = as_number(column.requested);
       const std::string meant = nearest(column.requested, names);
-      require(at < names.size(), shown_, ": no column ", in_quotes(column.requested), " (", column.option,
-              ") among ", listed(names), meant.empty() ? "" : "; did you mean " + in_quotes(meant) + "?");
+      if (at >= names.size() && !column.required) at = kNone;
+      require(at < names.size() || !column.required, shown_, ": no column ", in_quotes(column.requested),
+              " (", column.option, ") among ", listed(names),
+              meant.empty() ? "" : "; did you mean " + in_quotes(meant) + "?");
     }
-    if (at != kNone && at != as_number(column.requested)) {
+    if (at != kNone && at != as_number(column.requested) && !column.is_id) {
       require(std::count(names.begin(), names.end(), names[at]) == 1, shown_, ": two columns are called ",
               in_quotes(names[at]), "; set ", column.option, " to the number of the right one");
     }
     chosen_.push_back(at);
   }
-  choose_the_only_one_left(names.size());
+  choose_the_only_one_left(names.size(), names);
   for (size_t i = 0; i < columns_.size(); ++i) {
-    require(chosen_[i] != kNone, shown_, ": which column is the ", columns_[i].title, "? There are ",
-            listed(names), "; set ", columns_[i].option);
+    require(chosen_[i] != kNone || !columns_[i].required, shown_, ": which column is the ", columns_[i].title,
+            "? There are ", listed(names), "; set ", columns_[i].option);
   }
   require_distinct();
 }
@@ -358,18 +378,27 @@ void TableFile::choose_by_header(const Cells& names) {
 void TableFile::choose_by_guess(const std::vector<Cells>& sample, const Guess& guess) {
   const size_t width = sample[0].size();
   for (const Column& column : columns_) {
-    const size_t at = as_number(column.requested);
-    require(at != kNone || column.requested.empty(), shown_, ": no column ", in_quotes(column.requested),
-            " (", column.option, ") in the first line, which has ", listed(sample[0]));
+    size_t at = as_number(column.requested);
+    if (at >= width && !column.required) at = kNone;
+    require(at != kNone || column.requested.empty() || !column.required, shown_, ": no column ",
+            in_quotes(column.requested), " (", column.option, ") in the first line, which has ",
+            listed(sample[0]));
     require(at == kNone || at < width, shown_, ": ", column.option, " = ", column.requested, ", but there ",
             width == 1 ? "is only " : "are only ", counted(width, "column"));
     chosen_.push_back(at);
   }
-  choose_the_only_one_left(width);
-  if (std::count(chosen_.begin(), chosen_.end(), kNone) > 0) {
+  choose_the_only_one_left(width, {});
+  const auto needed = static_cast<size_t>(
+      std::count_if(columns_.begin(), columns_.end(), [](const Column& column) { return column.required; }));
+  const bool has_needed_alone = needed == width && needed < examples_columns().size();
+  if (has_needed_alone) {
+    for (size_t i = 0; i < needed; ++i)
+      if (chosen_[i] == kNone) chosen_[i] = i;
+  } else if (std::count(chosen_.begin(), chosen_.end(), kNone) > 0) {
     const std::vector<size_t> guessed = guess(sample);
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      if (chosen_[i] != kNone) continue;
+    for (size_t i = 0; i < examples_columns().size(); ++i) {
+      if (chosen_[i] != kNone || is_known_missing(columns_[i])) continue;
+      if (!columns_[i].required && guessed.empty()) continue;
       require(!guessed.empty(), shown_, ": which column is the ", columns_[i].title, "? There ",
               width == 1 ? "is " : "are ", counted(width, "column"), " and no header; set ",
               columns_[i].option);
@@ -379,20 +408,25 @@ void TableFile::choose_by_guess(const std::vector<Cells>& sample, const Guess& g
   require_distinct();
 }
 
-// Where every column is wanted and all but one are known, the last is what is missing.
-void TableFile::choose_the_only_one_left(size_t width) {
-  if (width != columns_.size() || std::count(chosen_.begin(), chosen_.end(), kNone) != 1) return;
+// Where every column is wanted and all but one are known, the last is what is missing, unless its name is
+// that of an id.
+void TableFile::choose_the_only_one_left(size_t width, const Cells& names) {
+  const size_t wanted = examples_columns().size();
+  const std::span chosen = std::span(chosen_).first(wanted);
+  if (width != wanted || std::count(chosen.begin(), chosen.end(), kNone) != 1) return;
   size_t left = 0;
-  while (std::count(chosen_.begin(), chosen_.end(), left) > 0) ++left;
-  *std::find(chosen_.begin(), chosen_.end(), kNone) = left;
+  while (std::count(chosen.begin(), chosen.end(), left) > 0) ++left;
+  const auto missing = std::find(chosen.begin(), chosen.end(), kNone);
+  if (is_known_missing(columns_[static_cast<size_t>(missing - chosen.begin())])) return;
+  if (names.empty() || !names_an_id(names[left])) *missing = left;
 }
 
 void TableFile::require_distinct() const {
   for (size_t i = 0; i < chosen_.size(); ++i) {
     for (size_t j = i + 1; j < chosen_.size(); ++j) {
-      require(chosen_[i] != chosen_[j], shown_, ": column ", chosen_[i] + 1, " would be both ",
-              columns_[i].title, " and ", columns_[j].title, "; set ", columns_[i].option, " and ",
-              columns_[j].option);
+      require(chosen_[i] == kNone || chosen_[i] != chosen_[j], shown_, ": column ", chosen_[i] + 1,
+              " would be both ", columns_[i].title, " and ", columns_[j].title, "; set ", columns_[i].option,
+              " and ", columns_[j].option);
     }
   }
 }

@@ -177,7 +177,8 @@ bool wanted_class(const DataOptions& options, const std::string& label) {
 }
 
 std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vector<std::string>& extensions,
-                                         const DataOptions& options, Problems& problems) {
+                                         const DataOptions& options, Problems& problems,
+                                         bool labels_required) {
   const auto label_pattern = compiled(options.label_pattern, "label_pattern");
   const SplitRule split(options);
   require(!label_pattern || label_pattern->mark_count() > 0,
@@ -196,7 +197,7 @@ std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vect
 
     if (label_pattern) {
       if (search(file.relative, match, *label_pattern, "label_pattern")) file.label = match[1];
-      if (file.label.empty()) {
+      if (file.label.empty() && labels_required) {
         problems.add(file.relative, "label_pattern finds no label in this path");
         continue;
       }
@@ -205,8 +206,10 @@ std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vect
       file.label = class_folder(relative);
       if (file.label.empty()) {
         if (is_about_the_data(relative)) continue;
-        problems.add(file.relative, "not in a folder of a class; move it into one, or set label_pattern");
-        continue;
+        if (labels_required) {
+          problems.add(file.relative, "not in a folder of a class; move it into one, or set label_pattern");
+          continue;
+        }
       }
     }
     if (wanted_class(options, file.label)) files.push_back(std::move(file));

@@ -58,9 +58,11 @@ struct LabelledFile {
 // The files of a folder per class, in the order of list_files. The label is the name of the nearest folder
 // around a file that is not named after a split, or the first group of options.label_pattern in the relative
 // path. With options.classes, other classes are left out. A pipe, socket or device is a problem. What
-// aclImdb's authors put beside the examples is passed over: train/unsup, lists of addresses, README.
+// aclImdb's authors put beside the examples is passed over: train/unsup, lists of addresses, README. A file
+// without a label is a problem, or has none where labels are not required.
 std::vector<LabelledFile> labelled_files(const std::filesystem::path& folder,
                                          const std::vector<std::string>& extensions,
-                                         const DataOptions& options, Problems& problems);
+                                         const DataOptions& options, Problems& problems,
+                                         bool labels_required = true);
 
 }  // namespace mega::data

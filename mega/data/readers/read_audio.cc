@@ -51,7 +51,7 @@ Record read_sound(const fs::path& path, const AudioInput& input, bool whole) {
   constexpr size_t kLargestFile = size_t{1} << 31;
   Record record;
   record.where = path == "-" ? "standard input" : path.string();
-  record.values = decode_sound(read_stream(path, kLargestFile), input, record.where, whole);
+  record.values = decode_sound(read_stream(path, kLargestFile), input, record.where, whole, &record.cut);
   return record;
 }
 
@@ -60,7 +60,7 @@ void read_audio(const fs::path& path, const DataOptions& options, const AudioInp
   std::vector<LabelledFile> files = labelled_files(
       path,
       {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".aifc", ".au", ".snd", ".caf"},
-      options, problems);
+      options, problems, sink.labels().required);
   if (options.classes.empty()) std::erase_if(files, is_beside_the_classes);
   require(!files.empty(), path.string(), ": no sound file (wav, flac, ogg, ...) in a folder of a class");
   if (options.test_pattern.empty()) apply_lists(path, files);

@@ -20,17 +20,19 @@ bool is_label(std::string_view text) { return text.size() == 1 && text[0] >= '0'
 
 // "Source<TAB>Target" as Long Range Arena writes it, or "label<TAB>expression" as the first release of
 // ListOps. Where both columns could be the label, the expression is that digit and both orders say the same.
+// Without labels an expression may stand alone.
 void read_line(std::string_view line, const std::string& where, Split split, RecordSink& sink,
                Problems& problems) {
   const size_t tab = line.find('\t');
-  if (tab == std::string_view::npos) {
+  const bool alone = tab == std::string_view::npos;
+  if (alone && sink.labels().required) {
     problems.add(where, "expected an expression, a tab and its value, found no tab");
     return;
   }
   std::string_view expression = trim(line.substr(0, tab));
-  std::string_view label = trim(line.substr(tab + 1));
-  if (is_label(expression)) std::swap(expression, label);
-  if (!is_label(label)) {
+  std::string_view label = alone ? std::string_view() : trim(line.substr(tab + 1));
+  if (is_label(expression) && !label.empty()) std::swap(expression, label);
+  if (!is_label(label) && !(label.empty() && !sink.labels().required)) {
     problems.add(where, "expected a digit as the value of the expression, got " + in_quotes(label));
     return;
   }

@@ -48,6 +48,17 @@ Column label_column(const DataOptions& options) {
           .is_text = false};
 }
 
+Column id_column(const DataOptions& options) {
+  return {.title = "id",
+          .option = "id_column",
+          .requested = options.id_column,
+          .names = kIdNames,
+          .is_text = false,
+          .required = false,
+          .may_be_empty = true,
+          .is_id = true};
+}
+
 // Of two columns the label is the one with fewer different cells, then the one with fewer bytes, then the
 // first. Three are label, id, text.
 std::vector<size_t> guess_text_and_label(const std::vector<Cells>& sample) {
@@ -77,27 +88,45 @@ std::vector<size_t> guess_pair_and_label(const std::vector<Cells>& sample) {
   return {};
 }
 
-// The wanted columns are the texts and, last, the label.
+// The wanted columns: the texts, the label and, where it is passed on, the id.
 struct Layout {
   std::vector<Column> columns;
+  size_t texts;
   TableFile::Guess guess;
 };
 
+Layout make_layout(std::vector<Column> texts, const DataOptions& options, const LabelRule& rule,
+                   TableFile::Guess guess) {
+  Layout layout{std::move(texts), 0, std::move(guess)};
+  layout.texts = layout.columns.size();
+  for (Column& text : layout.columns) text.may_be_empty = !rule.required;
+  if (rule.present) {
+    Column label = label_column(options);
+    label.required = rule.required;
+    label.may_be_empty = !rule.required;
+    layout.columns.push_back(std::move(label));
+  }
+  if (!rule.required) layout.columns.push_back(id_column(options));
+  return layout;
+}
+
 void read_table(const fs::path& path, const std::string& shown, Split split, const Layout& layout,
                 const DataOptions& options, RecordSink& sink, Problems& problems) {
-  TableFile table(path, shown, layout.columns, options.header, layout.guess);
+  TableFile table(path, shown, layout.columns, options.header, layout.guess, options.delimiter);
+  const LabelRule rule = sink.labels();
   bool empty = true;
   for (Cells cells; table.next(cells, problems); empty = false) {
     Record record;
-    record.label = plain_label(cells.back());
+    if (rule.present) record.label = plain_label(cells[layout.texts]);
     if (!wanted_class(options, record.label)) continue;
     record.bytes = std::move(cells[0]);
-    if (cells.size() == 3) record.second = std::move(cells[1]);
+    if (layout.texts == 2) record.second = std::move(cells[1]);
+    if (!rule.required) record.id = std::move(cells.back());
     record.split = split;
     record.where = table.where();
     sink.add(std::move(record));
   }
-  if (empty) problems.add(shown, "no examples in this table");
+  if (empty && rule.required) problems.add(shown, "no examples in this table");
 }
 
 void read_tables(const fs::path& folder, const std::vector<fs::path>& tables, const Layout& layout,
@@ -109,9 +138,8 @@ void read_tables(const fs::path& folder, const std::vector<fs::path>& tables, co
   }
 }
 
-Record read_text_file(const fs::path& path) {
-  Record record;
-  record.bytes = read_stream(path);
+Record read_labelled_text(const fs::path& path) {
+  Record record = read_text_file(path);
   require(!record.bytes.empty(), "the text is empty");
   return record;
 }
@@ -124,22 +152,31 @@ void read_file_of_rows(const fs::path& path, const Layout& layout, const DataOpt
 
 }  // namespace
 
+Record read_text_file(const fs::path& path) {
+  Record record;
+  record.where = path == "-" ? "standard input" : path.string();
+  record.bytes = read_stream(path);
+  return record;
+}
+
 void read_text(const fs::path& path, const DataOptions& options, RecordSink& sink, Problems& problems) {
-  const Layout layout{{text_column(options), label_column(options)}, guess_text_and_label};
+  const LabelRule rule = sink.labels();
+  const Layout layout = make_layout({text_column(options)}, options, rule, guess_text_and_label);
   std::error_code none;
   if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, sink, problems);
 
   if (const auto tables = list_files(path, kTableExtensions); !tables.empty())
     return read_tables(path, tables, layout, options, sink, problems);
   const int64_t before = sink.size();
-  read_files(labelled_files(path, {".txt", ""}, options, problems), path, read_text_file, sink, problems);
+  read_files(labelled_files(path, {".txt", ""}, options, problems, rule.required), path,
+             rule.required ? read_labelled_text : read_text_file, sink, problems);
   require(sink.size() > before || problems.count() > 0, path.string(),
           ": no examples here; expected csv, tsv or jsonl files, or a folder of .txt files for each class");
 }
 
 void read_pairs(const fs::path& path, const DataOptions& options, RecordSink& sink, Problems& problems) {
-  const Layout layout{{first_column(options), second_column(options), label_column(options)},
-                      guess_pair_and_label};
+  const Layout layout = make_layout({first_column(options), second_column(options)}, options, sink.labels(),
+                                    guess_pair_and_label);
   std::error_code none;
   if (!fs::is_directory(path, none)) return read_file_of_rows(path, layout, options, sink, problems);
 

@@ -3,7 +3,8 @@
 // read goes to `problems`.
 //
 // Any file may be compressed with gzip, xz or zstd. Where a folder or a file's name says so ("train",
-// "valid", "val", "dev", "eval", "test" as a word of its own), records carry their split.
+// "valid", "val", "dev", "eval", "test" as a word of its own), records carry their split. What they ask of
+// labels is the sink's to say (LabelRule).
 #pragma once
 
 #include <filesystem>
@@ -53,13 +54,17 @@ void read_images(const std::filesystem::path& path, const DataOptions& options, 
 
 // Numeric series. A folder per class of csv or npy files (a line or row a position, a column a channel); one
 // table with a series a line (label first, then the values); jsonl with "values" and "label"; or a folder
-// with X.npy (N, L) or (N, L, C) and y.npy (N) or (N, outputs), also as X_train.npy, X_test.npy.
+// with X.npy (N, L) or (N, L, C) and y.npy (N) or (N, outputs), also as X_train.npy, X_test.npy. With
+// options.id_column, a table has a row per time step. Where labels are not required, a table may also hold
+// one series, a position a line, and an array too.
 void read_series(const std::filesystem::path& path, const DataOptions& options, const SeriesInput& input,
                  RecordSink& sink, Problems& problems);
 
 // One file or standard input, as `mega predict` takes them: no label.
+Record read_text_file(const std::filesystem::path& path);
 Record read_image(const std::filesystem::path& path);
 Record read_sound(const std::filesystem::path& path, const AudioInput& input, bool whole = false);
-Record read_one_series(const std::filesystem::path& path, const SeriesInput& input);
+Record read_one_series(const std::filesystem::path& path, const SeriesInput& input,
+                       const DataOptions& options = {});
 
 }  // namespace mega::data

@@ -1,19 +1,28 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <initializer_list>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "mega/base/error.h"
 #include "mega/base/utf8.h"
 #include "mega/base/version.h"
+#include "mega/config/model_path.h"
 #include "mega/data/encoder.h"
+#include "mega/infer/generation/sampler.h"
+#include "mega/infer/generation/text_generator.h"
 #include "mega/infer/models/answer.h"
 #include "mega/infer/models/classifier.h"
+#include "mega/infer/models/classifier_stream.h"
 #include "mega/infer/session.h"
 #include "mega/infer/thread_pool.h"
 #include "mega/infer/workspace.h"
@@ -25,12 +34,23 @@ struct mega_model {
 };
 
 struct mega_session {
-  mega::infer::Session session;
+  std::shared_ptr<mega::infer::Session> session;  // shared with the generations that extend it
+};
+
+struct mega_sampler {
+  mega::infer::Sampler sampler;
+};
+
+struct mega_generation {
+  std::shared_ptr<mega::infer::Session> session;  // has the tokenizer
+  mega::infer::TextGenerator text;
+  std::string piece;
 };
 
 struct mega_classifier {
   std::shared_ptr<const mega::infer::Classifier> model;
   std::unique_ptr<mega::infer::ThreadPool> pool;
+  mega_input input;
 };
 
 namespace {
@@ -93,8 +113,17 @@ T& at(T* pointer, const char* what) {
 template <class T>
 std::span<T> array(T* data, size_t count, const char* what) {
   mega::require(data != nullptr || count == 0, "NULL instead of ", what);
+  constexpr size_t kMost = static_cast<size_t>(std::numeric_limits<ptrdiff_t>::max()) / sizeof(T);
+  mega::require(count <= kMost, count, " entries for ", what, ": no array has so many");
   return {data, count};
 }
+
+// A new handle of a session.
+mega_session new_session(mega::infer::Session session) {
+  return {std::make_shared<mega::infer::Session>(std::move(session))};
+}
+
+mega::infer::Session& session_at(mega_session* session) { return *at(session, "a session").session; }
 
 template <class T>
 void copy_out(const T& from, std::span<typename T::value_type> to, size_t* count, const char* what) {
@@ -108,6 +137,51 @@ mega::infer::CacheType cache_type(mega_cache cache) {
   mega::require(cache == MEGA_CACHE_F32 || cache == MEGA_CACHE_BF16, "unknown cache type ", cache,
                 "; use MEGA_CACHE_F32 or MEGA_CACHE_BF16");
   return cache == MEGA_CACHE_BF16 ? mega::infer::CacheType::bf16 : mega::infer::CacheType::f32;
+}
+
+// NULL: the default.
+mega::infer::SamplerOptions sampler_options(const mega_sampling* sampling) {
+  mega::infer::SamplerOptions options;
+  if (sampling == nullptr) return options;
+  options.repetition_penalty = sampling->repetition_penalty;
+  options.repetition_window = sampling->repetition_window;
+  options.temperature = sampling->temperature;
+  options.top_k = sampling->top_k;
+  options.top_p = sampling->top_p;
+  options.min_p = sampling->min_p;
+  options.seed = sampling->seed;
+  return options;
+}
+
+struct InputName {
+  mega_input operator()(const mega::TextInput&) const { return MEGA_INPUT_TEXT; }
+  mega_input operator()(const mega::ImageInput&) const { return MEGA_INPUT_IMAGE; }
+  mega_input operator()(const mega::AudioInput&) const { return MEGA_INPUT_AUDIO; }
+  mega_input operator()(const mega::SeriesInput&) const { return MEGA_INPUT_SERIES; }
+  mega_input operator()(const mega::LanguageInput&) const { return MEGA_INPUT_LANGUAGE; }
+};
+
+mega_input input_of(const mega::ModelFile& file, const std::string& where) {
+  if (!mega::has_signature(file.tensors)) return MEGA_INPUT_UNKNOWN;
+  return std::visit(InputName(), mega::read_signature(file.tensors, where).input.input);
+}
+
+// What the classifier reads if it is an `Input`; null otherwise, or if the file does not say.
+template <class Input>
+const Input* input_as(const mega_classifier* classifier) {
+  if (mega_classifier_input(classifier) == MEGA_INPUT_UNKNOWN) return nullptr;
+  return std::get_if<Input>(&classifier->model->signature().input.input);
+}
+
+// A model without a signature is left to the encoder, which says what is missing.
+void require_input(const mega_classifier& classifier, std::initializer_list<mega_input> accepted,
+                   const char* what, const char* function) {
+  const mega_input input = mega_classifier_input(&classifier);
+  if (input == MEGA_INPUT_UNKNOWN) return;
+  const auto& options = classifier.model->signature().input.input;
+  mega::require(std::find(accepted.begin(), accepted.end(), input) != accepted.end(), "this model reads ",
+                std::visit([](const auto& kind) { return kind.kind; }, options), ", not ", what, ": use ",
+                function);
 }
 
 void check_finite(std::span<const float> numbers) {
@@ -136,14 +210,25 @@ const char* mega_version() { return mega::version(); }
 
 int32_t mega_abi_version() { return MEGA_ABI_VERSION; }
 
+mega_status mega_input_of(const char* path, mega_input* input, mega_error* error) {
+  return guarded(error, [&] {
+    mega_input& result = at(input, "the output input");
+    const std::filesystem::path file = mega::model_path(&at(path, "a path"));
+    result = input_of(mega::ModelFile::open(file), file.string());
+  });
+}
+
 mega_status mega_model_open(const char* path, mega_model** model, mega_error* error) {
-  return guarded_make(model, error,
-                      [&] { return mega_model{mega::infer::LanguageModel::open(&at(path, "a path"))}; });
+  return guarded_make(model, error, [&] {
+    return mega_model{mega::infer::LanguageModel::open(mega::model_path(&at(path, "a path")))};
+  });
 }
 
 void mega_model_close(mega_model* model) { delete model; }
 
-int64_t mega_model_vocabulary(const mega_model* model) { return model->model->options().vocabulary; }
+int64_t mega_model_vocabulary(const mega_model* model) {
+  return model == nullptr ? 0 : model->model->options().vocabulary;
+}
 
 mega_status mega_model_tokenize(const mega_model* model, const char* text, size_t bytes, int32_t* tokens,
                                 size_t capacity, size_t* count, mega_error* error) {
@@ -173,19 +258,19 @@ mega_status mega_model_detokenize(const mega_model* model, const int32_t* tokens
 mega_status mega_session_new(const mega_model* model, int32_t threads, mega_cache cache,
                              mega_session** session, mega_error* error) {
   return guarded_make(session, error, [&] {
-    return mega_session{
-        {at(model, "a model").model, std::make_shared<mega::infer::ThreadPool>(threads), cache_type(cache)}};
+    return new_session(
+        {at(model, "a model").model, std::make_shared<mega::infer::ThreadPool>(threads), cache_type(cache)});
   });
 }
 
 mega_status mega_session_fork(const mega_session* session, mega_session** fork, mega_error* error) {
-  return guarded_make(fork, error, [&] { return mega_session{at(session, "a session").session.fork()}; });
+  return guarded_make(fork, error, [&] { return new_session(at(session, "a session").session->fork()); });
 }
 
 void mega_session_free(mega_session* session) { delete session; }
 
 mega_status mega_session_feed(mega_session* session, const int32_t* tokens, size_t count, mega_error* error) {
-  return guarded(error, [&] { at(session, "a session").session.feed(array(tokens, count, "tokens")); });
+  return guarded(error, [&] { session_at(session).feed(array(tokens, count, "tokens")); });
 }
 
 mega_status mega_sessions_feed(mega_session* const* sessions, const int32_t* const* tokens,
@@ -197,7 +282,7 @@ mega_status mega_sessions_feed(mega_session* const* sessions, const int32_t* con
     std::vector<mega::infer::Session*> all;
     std::vector<std::span<const int32_t>> parts;
     for (size_t i = 0; i < session_count; ++i) {
-      all.push_back(&at(handles[i], "a session").session);
+      all.push_back(&session_at(handles[i]));
       parts.push_back(array(texts[i], lengths[i], "tokens"));
     }
     mega::infer::feed_together(all, parts);
@@ -209,48 +294,138 @@ mega_status mega_session_logits(mega_session* session, const float** logits, siz
   return guarded(error, [&] {
     const float*& first = at(logits, "the output logits");
     size_t& number = at(count, "the output count");
-    const auto all = at(session, "a session").session.logits();
+    const auto all = session_at(session).logits();
     check_finite(all);
     first = all.data();
     number = all.size();
   });
 }
 
-int64_t mega_session_position(const mega_session* session) { return session->session.position(); }
+int64_t mega_session_position(const mega_session* session) {
+  return session == nullptr ? 0 : session->session->position();
+}
 
-int64_t mega_session_bytes(const mega_session* session) { return session->session.bytes(); }
+int64_t mega_session_bytes(const mega_session* session) {
+  return session == nullptr ? 0 : session->session->bytes();
+}
 
 mega_status mega_session_save(const mega_session* session, const char* path, mega_error* error) {
-  return guarded(error, [&] { at(session, "a session").session.save(&at(path, "a path")); });
+  return guarded(error, [&] { at(session, "a session").session->save(&at(path, "a path")); });
 }
 
 mega_status mega_session_load(const mega_model* model, const char* path, int32_t threads,
                               mega_session** session, mega_error* error) {
   return guarded_make(session, error, [&] {
-    return mega_session{mega::infer::Session::load(&at(path, "a path"), at(model, "a model").model,
-                                                   std::make_shared<mega::infer::ThreadPool>(threads))};
+    return new_session(mega::infer::Session::load(&at(path, "a path"), at(model, "a model").model,
+                                                  std::make_shared<mega::infer::ThreadPool>(threads)));
   });
 }
+
+mega_status mega_generation_new(mega_session* session, const char* prompt, size_t prompt_bytes,
+                                const mega_sampling* sampling, int64_t max_tokens, const char* const* stop,
+                                size_t stop_count, mega_generation** generation, mega_error* error) {
+  return guarded_make(generation, error, [&] {
+    const std::shared_ptr<mega::infer::Session>& own = at(session, "a session").session;
+    const auto text = array(prompt, prompt_bytes, "a prompt");
+    mega::infer::GenerateOptions options;
+    options.sampler = sampler_options(sampling);
+    options.max_tokens = max_tokens;
+    for (const char* one : array(stop, stop_count, "stop strings"))
+      options.stop.emplace_back(&at(one, "a stop string"));
+    const mega::Tokenizer& tokenizer = own->model().tokenizer();
+    return mega_generation{own, {own, tokenizer, tokenizer.encode({text.data(), text.size()}), options}, ""};
+  });
+}
+
+mega_status mega_generation_next(mega_generation* generation, const char** text, size_t* bytes,
+                                 mega_error* error) {
+  return guarded(error, [&] {
+    const char*& first = at(text, "the output text");
+    size_t& number = at(bytes, "the output number of bytes");
+    mega_generation& own = at(generation, "a generation");
+    own.piece = mega::valid_utf8(own.text.next());
+    first = own.piece.data();
+    number = own.piece.size();
+  });
+}
+
+int64_t mega_generation_tokens(const mega_generation* generation) {
+  return generation == nullptr ? 0 : generation->text.tokens();
+}
+
+void mega_generation_free(mega_generation* generation) { delete generation; }
+
+mega_status mega_sampler_new(const mega_sampling* sampling, mega_sampler** sampler, mega_error* error) {
+  return guarded_make(sampler, error,
+                      [&] { return mega_sampler{mega::infer::Sampler(sampler_options(sampling))}; });
+}
+
+mega_status mega_sampler_draw(mega_sampler* sampler, const float* logits, size_t count,
+                              const int32_t* history, size_t history_count, int32_t* token,
+                              mega_error* error) {
+  return guarded(error, [&] {
+    int32_t& drawn = at(token, "the output token");
+    drawn = at(sampler, "a sampler")
+                .sampler.draw(array(logits, count, "logits"), array(history, history_count, "a history"));
+  });
+}
+
+void mega_sampler_free(mega_sampler* sampler) { delete sampler; }
 
 mega_status mega_classifier_open(const char* path, int32_t threads, mega_classifier** classifier,
                                  mega_error* error) {
   return guarded_make(classifier, error, [&] {
-    return mega_classifier{mega::infer::Classifier::open(&at(path, "a path")),
-                           std::make_unique<mega::infer::ThreadPool>(threads)};
+    const std::filesystem::path file = mega::model_path(&at(path, "a path"));
+    mega::ModelFile model = mega::ModelFile::open(file);
+    const mega_input input = input_of(model, file.string());
+    return mega_classifier{std::make_shared<const mega::infer::Classifier>(std::move(model), file.string()),
+                           std::make_unique<mega::infer::ThreadPool>(threads), input};
   });
 }
 
 void mega_classifier_close(mega_classifier* classifier) { delete classifier; }
 
 int64_t mega_classifier_outputs(const mega_classifier* classifier) {
-  return classifier->model->options().classes;
+  return classifier == nullptr ? 0 : classifier->model->options().classes;
 }
 
 int64_t mega_classifier_documents(const mega_classifier* classifier) {
-  return classifier->model->documents();
+  return classifier == nullptr ? 0 : classifier->model->documents();
+}
+
+mega_input mega_classifier_input(const mega_classifier* classifier) {
+  return classifier == nullptr ? MEGA_INPUT_UNKNOWN : classifier->input;
+}
+
+int64_t mega_classifier_rate(const mega_classifier* classifier) {
+  const auto* audio = input_as<mega::AudioInput>(classifier);
+  return audio == nullptr ? 0 : audio->rate;
+}
+
+int64_t mega_classifier_channels(const mega_classifier* classifier) {
+  if (input_as<mega::AudioInput>(classifier) != nullptr) return 1;
+  const auto* series = input_as<mega::SeriesInput>(classifier);
+  return series == nullptr ? 0 : series->channels;
+}
+
+int64_t mega_classifier_height(const mega_classifier* classifier) {
+  const auto* image = input_as<mega::ImageInput>(classifier);
+  return image == nullptr ? 0 : image->height;
+}
+
+int64_t mega_classifier_width(const mega_classifier* classifier) {
+  const auto* image = input_as<mega::ImageInput>(classifier);
+  return image == nullptr ? 0 : image->width;
+}
+
+int32_t mega_classifier_can_stream(const mega_classifier* classifier) {
+  if (classifier == nullptr) return 0;
+  const mega::infer::Classifier& model = *classifier->model;
+  return mega::infer::why_not_streaming(model.options(), model.documents()).empty() ? 1 : 0;
 }
 
 const char* mega_classifier_class(const mega_classifier* classifier, int64_t index) {
+  if (classifier == nullptr) return nullptr;
   const std::vector<std::string>& classes = classifier->model->signature().classes;
   return index >= 0 && index < std::ssize(classes) ? classes[static_cast<size_t>(index)].c_str() : nullptr;
 }
@@ -259,6 +434,8 @@ mega_status mega_classify_bytes(const mega_classifier* classifier, const char* c
                                 const size_t* bytes, size_t document_count, float* outputs,
                                 size_t output_count, mega_error* error) {
   return guarded(error, [&] {
+    require_input(at(classifier, "a classifier"), {MEGA_INPUT_TEXT, MEGA_INPUT_IMAGE}, "bytes",
+                  "mega_classify_values");
     const auto texts = array(documents, document_count, "documents");
     const auto lengths = array(bytes, document_count, "numbers of bytes");
     const auto text = [&](size_t i) {
@@ -276,13 +453,14 @@ mega_status mega_classify_bytes(const mega_classifier* classifier, const char* c
 mega_status mega_classify_values(const mega_classifier* classifier, const float* values, size_t count,
                                  float* outputs, size_t output_count, mega_error* error) {
   return guarded(error, [&] {
+    require_input(at(classifier, "a classifier"), {MEGA_INPUT_AUDIO, MEGA_INPUT_SERIES}, "numbers",
+                  "mega_classify_bytes");
     const auto all = array(values, count, "values");
     mega::data::Record record;
     record.where = "the input";
+    for (const float x : all)
+      mega::require(std::isfinite(x), "the input contains ", x, ": expected finite numbers");
     record.values.assign(all.begin(), all.end());
-    const auto& input = at(classifier, "a classifier").model->encoder().signature().input.input;
-    mega::require(!std::holds_alternative<mega::TextInput>(input),
-                  "this model reads text, not numbers: use mega_classify_bytes");
     classify(at(classifier, "a classifier"), record, 1, array(outputs, output_count, "outputs"));
   });
 }

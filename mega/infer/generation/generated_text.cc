@@ -34,9 +34,7 @@ GeneratedText::GeneratedText(const Tokenizer& tokenizer, std::span<const int32_t
             tokenizer.size() - 1);
 }
 
-bool GeneratedText::ended() const {
-  return output_.stopped() || static_cast<int64_t>(history_.size() - prompt_tokens_) >= max_tokens_;
-}
+bool GeneratedText::ended() const { return output_.stopped() || tokens() >= max_tokens_; }
 
 int32_t GeneratedText::draw(std::span<const float> logits) {
   const int32_t token = sampler_.draw(logits_with_text(logits, tokenizer_), history_);

@@ -35,6 +35,8 @@ class GeneratedText {
   // Text held back when generation ended without a stop string; "" otherwise. Call once.
   std::string finish();
 
+  int64_t tokens() const { return std::ssize(history_) - static_cast<int64_t>(prompt_tokens_); }  // sampled
+
   // `interrupted`: stopped by the caller, who also fills in the seconds.
   GenerateResult result(bool interrupted) const;
 

@@ -14,15 +14,23 @@ constexpr int64_t kPiece = 512;
 constexpr int64_t kMost = int64_t{1} << 40;
 
 State initial_state(const Classifier& model, CacheType cache) {
-  require(model.documents() == 1, "a matcher compares two whole texts and cannot stream");
-  require(
-      model.options().pooling == Pooling::mean,
-      "pooling = cls uses the first position, which does not depend on later input: streaming needs a model "
-      "with pooling = mean");
+  const std::string obstacle = why_not_streaming(model.options(), model.documents());
+  require(obstacle.empty(), obstacle);
   return model.initial_state(weight_type(cache));
 }
 
 }  // namespace
+
+std::string why_not_streaming(const EncoderClassifierOptions& options, int64_t documents) {
+  if (documents != 1) return "a matcher compares two whole texts and cannot stream";
+  if (options.pooling != Pooling::mean)
+    return "pooling = cls uses the first position, which does not depend on later input: streaming needs a "
+           "model with pooling = mean";
+  if (!options.block.causal || options.block.ema.bidirectional)
+    return "this model cannot stream, because it is not causal: streaming needs a model with causal = true "
+           "and ema.bidirectional = false";
+  return "";
+}
 
 ClassifierStream::ClassifierStream(std::shared_ptr<const Classifier> model, std::shared_ptr<ThreadPool> pool,
                                    const ClassifierStreamOptions& options)

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mega/infer/models/classifier.h"
@@ -27,6 +28,9 @@ struct ClassifierStreamOptions {
   int64_t window = 0;
   CacheType cache = CacheType::f32;
 };
+
+// Why a model of these options that reads so many documents cannot stream, and what can; empty if it can.
+std::string why_not_streaming(const EncoderClassifierOptions& options, int64_t documents);
 
 class ClassifierStream {
  public:

@@ -17,6 +17,7 @@ struct Wanted {
   std::string text = {};
   std::string label = {};
   Header header = Header::automatic;
+  std::string delimiter = {};
 };
 
 std::string read(const char* name, std::string_view content, const Wanted& wanted = {}) {
@@ -33,7 +34,7 @@ std::string read(const char* name, std::string_view content, const Wanted& wante
     const size_t width = sample[0].size();
     return width < 2 ? std::vector<size_t>{} : std::vector<size_t>{width - 1, 0};
   };
-  TableFile table(folder / name, name, columns, wanted.header, last_and_first);
+  TableFile table(folder / name, name, columns, wanted.header, last_and_first, wanted.delimiter);
   Problems problems(true);
   std::string result;
   for (Cells cells; table.next(cells, problems);) {
@@ -68,6 +69,21 @@ TEST(Csv, BrokenRowsAreProblemsWithTheirLine) {
   EXPECT_EQ(read("a.csv", "0,a\n,b\n1,\n1,\"\"\n0,e"),
             "1:a|0 5:e|0 !a.csv:2 the label is empty!a.csv:3 the text is empty!a.csv:4 the text is empty");
   EXPECT_PRED2(contains, read("a.csv", "0,a\n1,\"b\"c\n"), "!a.csv:2 after a closing quote comes \"c\"");
+}
+
+TEST(Csv, Dialects) {
+  EXPECT_EQ(read("a.csv", "label;text\n1;a, b\n0;\"c; d\ne\"\n"), "2:a, b|1 3:c; d\ne|0 ");
+  EXPECT_EQ(read("a.csv", "\xEF\xBB\xBFlabel|text\r\n1|a, b\r\n0|'c'\r\n"), "2:a, b|1 3:'c'|0 ");
+  EXPECT_EQ(read("a.csv", "label\ttext\n1\ta, b\n0\tc; d\n"), "2:a, b|1 3:c; d|0 ");
+  EXPECT_EQ(read("a", "1;a, b\n0;c\n"), "1:a, b|1 2:c|0 ");
+  EXPECT_PRED2(
+      contains, read("a.csv", "label;text\n1;a\n0;b;c\n1;d\n0;e\n"),
+      "2:a|1 4:d|1 5:e|0 !a.csv:3 3 columns where 2 are expected; a text with \";\" needs quotes around it");
+  EXPECT_EQ(read("a.csv", "label,text\n1,a; b\n", {.delimiter = "comma"}), "2:a; b|1 ");
+  EXPECT_EQ(read("a.csv", "label~text\n1~a,b\n", {.delimiter = "~"}), "2:a,b|1 ");
+  EXPECT_EQ(read("a.tsv", "label;text\n1;a\tb\n", {.delimiter = ";"}), "2:a\tb|1 ");
+  EXPECT_PRED2(contains, error_in("a.csv", "1,a\n", {.delimiter = "ab"}),
+               "data.delimiter: expected one character");
 }
 
 TEST(Csv, AnUnclosedQuoteIsReportedWhereItOpens) {
@@ -185,6 +201,15 @@ TEST(Header, RequestedNamesAndNumbers) {
   EXPECT_EQ(read("a.csv", "7,a,1,b\n8,c,0,d\n", {.text = "4", .label = "3"}), "1:b|1 2:d|0 ");
   EXPECT_EQ(read("a.csv", "x,1\ny,0\n", {.label = "2"}), "1:x|1 2:y|0 ");
   EXPECT_EQ(read("a.csv", "label,text,text\n1,a,b\n", {.text = "3"}), "2:b|1 ");
+}
+
+TEST(Header, AnIdIsNoLabel) {
+  for (const char* header : {"id,text\n", "text,Index\n", ",text\n"})
+    EXPECT_PRED2(contains, error_in("a.csv", header + std::string("7,a\n8,b\n")),
+                 "which column is the label?")
+        << header;
+  EXPECT_EQ(read("a.csv", "id,text\n7,a\n8,b\n", {.label = "id"}), "2:a|7 3:b|8 ")
+      << "unless the user says so";
 }
 
 TEST(Header, ErrorsSayWhatToSet) {

@@ -78,6 +78,17 @@ TEST(ReadSound, SamplesAreThoseOfTheFile) {
             (std::vector<float>{0, 0.5F, -1, 1.0F / 32768, 0, 0}));
 }
 
+TEST(ReadSound, TellsWhetherItWasCut) {
+  ScratchFolder scratch;
+  put(scratch, "a.wav", wav(tone(440, 8000, 8000), 8000));
+  EXPECT_FALSE(read_sound(scratch / "a.wav", sound(8000, 8000)).cut);
+  EXPECT_FALSE(read_sound(scratch / "a.wav", sound(16000, 16000)).cut) << "rounding of the resampler";
+  EXPECT_FALSE(read_sound(scratch / "a.wav", sound(8000, 0)).cut);
+  EXPECT_TRUE(read_sound(scratch / "a.wav", sound(8000, 7999)).cut);
+  EXPECT_TRUE(read_sound(scratch / "a.wav", sound(16000, 8000)).cut);
+  EXPECT_FALSE(read_sound(scratch / "a.wav", sound(8000, 4000), /*whole=*/true).cut);
+}
+
 TEST(ReadSound, ChannelsAreAveraged) {
   ScratchFolder scratch;
   put(scratch, "a.wav", wav<int16_t>({16384, 0, -16384, 16384}, 16000, 2));

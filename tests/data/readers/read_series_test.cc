@@ -69,6 +69,31 @@ TEST(SeriesTable, AHeaderIsALineWithoutNumbers) {
   EXPECT_EQ(summary(folder / "b.csv", 1, options), "b.csv:2 1,2,=x/0; ");
 }
 
+TEST(SeriesTable, SemicolonsAndDecimalCommas) {
+  const ScratchFolder folder;
+  put(folder / "a.csv", "label;t0;t1\nwalk;0,5;-1,25\nrun;2;3\n");
+  EXPECT_EQ(summary(folder / "a.csv"), "a.csv:2 0.5,-1.25,=walk/0; a.csv:3 2,3,=run/0; ");
+  DataOptions options;
+  options.delimiter = "bar";
+  put(folder / "b.csv", "walk|1|2\n");
+  EXPECT_EQ(summary(folder / "b.csv", 1, options), "b.csv:1 1,2,=walk/0; ");
+}
+
+TEST(SeriesTable, LabelAndTimeAnywhere) {
+  const ScratchFolder folder;
+  put(folder / "a.csv", "start,v0,v1,kind\n2020-01-01,1,2,walk\n2020-01-02,3,4,run\n");
+  DataOptions options;
+  options.time_column = "start";
+  options.label_column = "kind";
+  EXPECT_EQ(summary(folder / "a.csv", 1, options), "a.csv:2 1,2,=walk/0; a.csv:3 3,4,=run/0; ");
+  options.label_column = "4";
+  options.time_column = "1";
+  EXPECT_EQ(summary(folder / "a.csv", 1, options), "a.csv:2 1,2,=walk/0; a.csv:3 3,4,=run/0; ");
+  options.time_column = "when";
+  EXPECT_PRED2(contains, error_of([&] { summary(folder / "a.csv", 1, options); }),
+               "a.csv: no column \"when\" (data.time_column) among \"start\", \"v0\"");
+}
+
 TEST(SeriesTable, ChannelsOfAPositionStandTogether) {
   const ScratchFolder folder;
   put(folder / "a.csv", "x,1,10,2,20\ny,3,30\nz,4\nw,5,50,6,inf\n");
@@ -143,6 +168,19 @@ TEST(SeriesFolders, AFilePerSeries) {
             "train/walk/2.csv 3,30,4,40,5,50,=walk/1; ");
   EXPECT_PRED2(contains, error_of([&] { summary(folder.path()); }),
                "test/run/1.npy: 2 channels where input.channels is 1; set input.channels");
+}
+
+TEST(SeriesFolders, ATimeColumnIsLeftOut) {
+  const ScratchFolder folder;
+  put(folder / "walk/1.csv", "time,x\n0.1,1\n0.2,2\n");
+  put(folder / "run/1.csv", "time,x\n0.1,3\n0.2,4\n");
+  EXPECT_PRED2(contains, error_of([&] { summary(folder.path()); }),
+               "if \"time\" is a time and no value, set data.time_column to it");
+  DataOptions options;
+  options.time_column = "time";
+  EXPECT_EQ(summary(folder.path(), 1, options), "run/1.csv 3,4,=run/0; walk/1.csv 1,2,=walk/0; ");
+  options.time_column = "hour";
+  EXPECT_PRED2(contains, summary(folder.path(), 1, options), "no column \"hour\" (data.time_column)");
 }
 
 TEST(SeriesFolders, BrokenFilesAreProblems) {

@@ -1,4 +1,4 @@
-#include "mega/models/sequence_model.h"
+#include "mega/models/encoder_model.h"
 
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace mega::models {
 
 using torch::Tensor;
 
-SequenceModel::SequenceModel(const SequenceOptions& options, int64_t documents, int64_t width, double dropout)
+EncoderModel::EncoderModel(const SequenceOptions& options, int64_t documents, int64_t width, double dropout)
     : documents_(static_cast<size_t>(documents)),
       channels_(options.channels),
       pooling_(options.pooling),
@@ -34,20 +34,20 @@ SequenceModel::SequenceModel(const SequenceOptions& options, int64_t documents, 
   register_module("encoder", holder);
 }
 
-void SequenceModel::set_encoder(InputEmbedding embedding, std::unique_ptr<nn::Stack> stack, double scale) {
+void EncoderModel::set_encoder(InputEmbedding embedding, std::unique_ptr<nn::Stack> stack, double scale) {
   embedding_ = std::move(embedding);
   stack_ = std::move(stack);
   scale_ = scale;
 }
 
-Tensor SequenceModel::encode(const Sequences& document) {
+Tensor EncoderModel::encode(const Sequences& document) {
   const Padding padding(document, channels_);
   Tensor x = embedding_->forward(document.values);
   if (scale_ != 1.0) x = x * scale_;
   return padding.pool(stack_->forward(x, padding.mask()), pooling_);
 }
 
-Tensor SequenceModel::predict(const std::vector<Sequences>& documents) {
+Tensor EncoderModel::predict(const std::vector<Sequences>& documents) {
   require(documents.size() == documents_, "this model reads ",
           documents_ == 1 ? "one document" : "two documents", ", not ", documents.size());
   if (documents_ == 1) return classify(encode(documents[0]));
@@ -57,7 +57,7 @@ Tensor SequenceModel::predict(const std::vector<Sequences>& documents) {
   return classify(torch::cat({second, first}, 1));  // second document first, as released
 }
 
-Tensor SequenceModel::classify(const Tensor& representation) {
+Tensor EncoderModel::classify(const Tensor& representation) {
   const Tensor hidden =
       ops::dropout(hidden_->forward(representation), ops::draw_dropout(dropout_, is_training()));
   const Tensor outputs = output_->forward(ops::activate(hidden, Activation::gelu));

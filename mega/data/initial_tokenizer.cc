@@ -1,10 +1,10 @@
-#include "mega/train/initial_tokenizer.h"
+#include "mega/data/initial_tokenizer.h"
 
 #include "mega/base/error.h"
 #include "mega/config/model_file.h"
 #include "mega/config/signature.h"
 
-namespace mega::train {
+namespace mega::data {
 
 std::shared_ptr<const Tokenizer> initial_tokenizer(const Recipe& recipe) {
   const std::string& path = recipe.train.init;
@@ -17,4 +17,4 @@ std::shared_ptr<const Tokenizer> initial_tokenizer(const Recipe& recipe) {
   return make_tokenizer(now->units, signature.vocabulary, path + ": vocabulary");
 }
 
-}  // namespace mega::train
+}  // namespace mega::data

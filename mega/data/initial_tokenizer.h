@@ -6,10 +6,10 @@
 #include "mega/config/presets.h"
 #include "mega/text/tokenizer.h"
 
-namespace mega::train {
+namespace mega::data {
 
 // The tokenizer of the model that training starts from (train.init); null for a run that begins anew. Error
 // where that model's units are not those of the recipe, which reads text.
 std::shared_ptr<const Tokenizer> initial_tokenizer(const Recipe& recipe);
 
-}  // namespace mega::train
+}  // namespace mega::data
