@@ -334,7 +334,7 @@ std::string Trainer::advice_at_chance() const {
   if (epoch() < 3.0) return "the model has seen little yet: give it more time (--time or --epochs)";
   return format(
       "try a learning rate 3 times higher or lower (--lr, now %g), and look at the labels "
-      "(`mega data show`)",
+      "(`mega data check`)",
       options_.learning_rate);
 }
 

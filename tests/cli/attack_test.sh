@@ -64,7 +64,7 @@ harmless "$run" generate "$evil.nowhere"
 [ "$("$run" generate "$evil.nowhere" 2>&1 | wc -l)" = 1 ] || failed "a file name fakes a line"
 # What a model writes, on a terminal: U+009B is two bytes, which come one after the other.
 if command -v script >/dev/null; then
-  script -qec "$run generate $bytes --temperature 3 --max-tokens 4000 --seed 7" /dev/null </dev/null >"$work/screen" 2>&1
+  script -qec "$run generate $bytes --prompt a --temperature 3 --max-tokens 4000 --seed 7" /dev/null </dev/null >"$work/screen" 2>&1
   if grep -qaF "$escape" "$work/screen" || grep -qaP '\xc2[\x80-\x9f]' "$work/screen"; then
     failed "generate writes control characters on a terminal"
   fi

@@ -16,6 +16,7 @@ Evaluation three_of_four() {
   evaluation.answers = {
       {{0.9F, 0.1F}, 0.1, 5}, {{0.2F, 0.8F}, 0.2, 9}, {{0.6F, 0.4F}, 0.9, 7}, {{0.3F, 0.7F}, 0.4, 3}};
   evaluation.truth = {0, 1, 1, 1};
+  evaluation.examples = {0, 1, 2, 3};
   return evaluation;
 }
 

@@ -231,12 +231,19 @@ void NpyFile::append(int64_t count, std::vector<Value>& into) {
   constexpr int64_t kPiece = 1 << 16;
   require(count >= 0 && count <= size_ - next_, stream_.name(), ": ", count, " numbers asked for where ",
           size_ - next_, " are left");
-  require(static_cast<uint64_t>(count) <= file_limit() / sizeof(Value), stream_.name(), ": a piece of ",
-          count, " numbers, more than the ", human_bytes(file_limit()),
-          " that are held at once; set MEGA_FILE_LIMIT to a larger number of bytes to raise the limit");
-  if (fortran_order_ && next_ == 0 && count > 0) whole_ = read_items(size_);
+  // Of what was read: the header may promise more than there is.
+  const auto require_room = [&](int64_t numbers) {
+    require(static_cast<uint64_t>(numbers) <= file_limit() / sizeof(Value), stream_.name(), ": a piece of ",
+            count, " numbers, more than the ", human_bytes(file_limit()),
+            " that are held at once; set MEGA_FILE_LIMIT to a larger number of bytes to raise the limit");
+  };
+  if (fortran_order_ && next_ == 0 && count > 0) {
+    require_room(size_);
+    whole_ = read_items(size_);
+  }
   for (int64_t done = 0; done < count;) {
     const int64_t piece = std::min(kPiece, count - done);
+    require_room(done + piece);
     const std::string bytes = fortran_order_ ? std::string() : read_items(piece);
     for (int64_t i = 0; i < piece; ++i) {
       const char* item =
