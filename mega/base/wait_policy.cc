@@ -14,8 +14,9 @@ constexpr const char* kPolicy = "OMP_WAIT_POLICY";
 constexpr const char* kSpins = "GOMP_SPINCOUNT";
 constexpr const char* kBlockTime = "KMP_BLOCKTIME";
 
-// A few microseconds.
-constexpr const char* kFewSpins = "100";
+// Some 80 microseconds: longer than it takes to wake a thread, so that those of one step rarely sleep, and a
+// small part of a time slice, so that another program loses little (docs/performance.md, "A busy machine").
+constexpr const char* kFewSpins = "3000";
 constexpr long kMostSpins = 10'000;
 
 // Of the environment that the program was started with, which is what the OpenMP runtime saw.

@@ -4,8 +4,8 @@
 
 namespace mega {
 
-// Asks OpenMP, in the environment of a program that is executed next, to let waiting threads sleep. What the
-// user set stays. OpenMP reads its environment before main(): in a running program it is too late.
+// Asks OpenMP, in the environment of a program that is executed next, to let waiting threads sleep soon. What
+// the user set stays. OpenMP reads its environment before main(): in a running program it is too late.
 void let_idle_threads_sleep();
 
 // Whether this program was started so (OMP_WAIT_POLICY=passive, or a small GOMP_SPINCOUNT).
