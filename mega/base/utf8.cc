@@ -71,4 +71,26 @@ std::string valid_utf8(std::string_view text) {
   return result;
 }
 
+void append_utf8(std::string& text, char32_t point) {
+  const auto append = [&](char32_t bits) { text += static_cast<char>(static_cast<unsigned char>(bits)); };
+  const auto append_rest = [&](int shift) { append(0x80 | (point >> shift & 0x3F)); };
+  if (point < 0x80) {
+    append(point);
+  } else if (point < 0x800) {
+    append(0xC0 | point >> 6);
+    append_rest(0);
+  } else if (point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF)) {
+    text += kReplacement;
+  } else if (point < 0x10000) {
+    append(0xE0 | point >> 12);
+    append_rest(6);
+    append_rest(0);
+  } else {
+    append(0xF0 | point >> 18);
+    append_rest(12);
+    append_rest(6);
+    append_rest(0);
+  }
+}
+
 }  // namespace mega

@@ -1,4 +1,4 @@
-// UTF-8 decoding of arbitrary bytes.
+// UTF-8 decoding of arbitrary bytes, and encoding.
 #pragma once
 
 #include <cstddef>
@@ -34,5 +34,8 @@ size_t incomplete_bytes(std::string_view text);
 
 // The text with invalid UTF-8 replaced by replacement characters.
 std::string valid_utf8(std::string_view text);
+
+// Appends the character; one that is no code point (a surrogate, beyond U+10FFFF) as a replacement character.
+void append_utf8(std::string& text, char32_t point);
 
 }  // namespace mega

@@ -53,5 +53,21 @@ TEST(Utf8, FindsAnIncompleteCharacterAtTheEnd) {
   EXPECT_EQ(incomplete_bytes("\xFF"), 0u);
 }
 
+TEST(Utf8, AppendsWhatItDecodes) {
+  for (const char32_t point :
+       {0x0u, 0x7Fu, 0x80u, 0x7FFu, 0x800u, 0xD7FFu, 0xE000u, 0xFFFFu, 0x10000u, 0x10FFFFu}) {
+    std::string text;
+    append_utf8(text, point);
+    const Character character = first_character(text);
+    EXPECT_TRUE(character.valid) << std::hex << static_cast<uint32_t>(point);
+    EXPECT_EQ(character.point, point);
+    EXPECT_EQ(character.length, text.size());
+  }
+  std::string text = "a";
+  append_utf8(text, 0xD800);
+  append_utf8(text, 0x110000);
+  EXPECT_EQ(text, "a\uFFFD\uFFFD") << "no code points";
+}
+
 }  // namespace
 }  // namespace mega
