@@ -24,6 +24,7 @@ using Runner = std::function<void(const Command&)>;
 void add_generate(CLI::App& app, const OtherModels* others);
 void add_score(CLI::App& app, const OtherModels* others);
 void add_predict(CLI::App& app, const OtherModels* others);
+void add_bleu(CLI::App& app);
 
 // `inspect`: the first for `mega-run` (model files only), the second for `mega` (presets too).
 void add_inspect_file(CLI::App& app);

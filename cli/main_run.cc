@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   mega::cli::add_score(app, kNone);
   mega::cli::add_predict(app, kNone);
   mega::cli::add_inspect_file(app);
+  mega::cli::add_bleu(app);
   mega::cli::add_help(app, /*page_per_command=*/false);
   app.footer(
       "`mega-run help COMMAND` explains a command. Exit status: 0 done, 1 failed, 2 wrong command line, 130 "
