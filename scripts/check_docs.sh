@@ -2,7 +2,8 @@
 # Fails on a documented command line that does not parse. Commands are taken from fenced blocks of README.md,
 # CONTRIBUTING.md and docs/*.md and, where they have arguments, from `code` in the text (`--set key=value` too); the
 # programs and scripts read them under MEGA_PARSE_ONLY, which ends before anything is done. No file has to be there, and
-# words such as MODEL or FILE are as good as any.
+# words such as MODEL or FILE are as good as any. The same for what the sources, and so the programs' own messages, name
+# as `mega COMMAND`.
 # usage: scripts/check_docs.sh MEGA MEGA-RUN [FOLDER OF THE SOURCE TREE]
 set -euo pipefail
 [ $# -ge 2 ] || { echo "usage: $0 MEGA MEGA-RUN [FOLDER]" >&2 && exit 2; }
@@ -135,6 +136,15 @@ done
 presets=' '
 for preset in presets/*.toml; do presets+="$(basename "$preset" .toml) "; done
 mapfile -t commands < <(awk -v presets="$presets" "$extract" "${documents[@]}")
+sources=()
+for folder in bench cli mega; do
+  if [ -d "$folder" ]; then sources+=("$folder"); fi
+done
+if [ ${#sources[@]} -gt 0 ]; then
+  # shellcheck disable=SC2016  # backticks as they are
+  mapfile -t -O ${#commands[@]} commands < <(grep -rnoE '`mega(-run)? [^`]+`' "${sources[@]}" |
+    sed -E 's/^([^:]*:[0-9]+):`(.*)`$/\1 partly \2/; s/ /\x1f/g')
+fi
 [ ${#commands[@]} -gt 0 ] || { echo "no commands in ${documents[*]}" >&2 && exit 2; }
 
 failed=0

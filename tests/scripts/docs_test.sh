@@ -47,3 +47,11 @@ document 'An option in a sentence: `mega predict' '--strem`.'
 finds docs/page.md:7: "${check[@]}"
 document 'An option in a sentence: `--set train.updatez=100`.'
 finds docs/page.md:7: "${check[@]}"
+
+# What the programs say themselves.
+document 'Nothing.'
+mkdir "$folder/cli"
+printf '%s\n' 'fail("look at it (`mega data check`), or see `mega train PRESET --options`");' >"$folder/cli/good.cc"
+passes "${check[@]}"
+printf '%s\n' '// A comment.' 'fail("look at it (`mega data show`)");' >"$folder/cli/bad.cc"
+finds cli/bad.cc:2: "${check[@]}"
