@@ -1,5 +1,6 @@
 #include "cli/program.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -91,6 +92,7 @@ int checked_output(const CLI::App& app) {
 
 int run_program(CLI::App& app, int argc, char** argv) {
   hold_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // writing too large a file (ulimit -f) fails then, with a message
   app.require_subcommand(1);
   use_help_text(app);
   try {

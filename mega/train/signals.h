@@ -1,5 +1,5 @@
 // Signals that stop a training run: the first one requests a checkpoint and a clean stop, a second one from
-// the user ends the process immediately.
+// the user, at least half a second later, ends the process immediately.
 #pragma once
 
 namespace mega::train {

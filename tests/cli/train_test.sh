@@ -120,7 +120,7 @@ begin() {
   done
   failed "no checkpoint of $1: $(cat "$1.log")"
 }
-for signal in INT:130 TERM:143; do
+for signal in INT:130 TERM:143 HUP:129; do
   run=$work/${signal%:*}
   begin "$run"
   kill -s "${signal%:*}" $!
@@ -131,11 +131,41 @@ for signal in INT:130 TERM:143; do
   grep -q "stopped; resume with: mega train --resume --out" "$run.log" || failed "no message on how to resume"
   expect 0 "resumed after update" train --resume --out "$run" --set train.updates=$((stopped + 1))
 done
-begin "$work/twice"
-kill -TERM $! && kill -TERM $! 2>/dev/null
-wait $!
-status=$?
-[ $status = 143 ] || failed "status $status after two signals"
+# Two signals at once are one event, as from `timeout` and from a terminal that is closed; later it is impatience.
+for signal in TERM:143 HUP:129; do
+  run=$work/twice-${signal%:*}
+  begin "$run"
+  kill -s "${signal%:*}" $! && kill -s "${signal%:*}" $! 2>/dev/null
+  wait $!
+  status=$?
+  [ $status = "${signal#*:}" ] || failed "status $status after two signals"
+  grep -q "stopped; resume with: mega train" "$run.log" || failed "no checkpoint after two signals: $(cat "$run.log")"
+done
+timeout 4 "$mega" "${train[@]}" --out "$work/timeout" --set train.updates=1000000 >"$work/timeout.log" 2>&1
+grep -q "stopped; resume with: mega train" "$work/timeout.log" || failed "no checkpoint after timeout: $(cat "$work/timeout.log")"
+# Nobody reads the output any more.
+"$mega" "${train[@]}" --out "$work/pipe" --set train.updates=1000000 2>&1 >/dev/null | grep -qm 1 "update 20"
+status=${PIPESTATUS[0]}
+[ "$status" = 141 ] || failed "status $status after a closed pipe"
+expect 0 "resumed after update" train --resume --out "$work/pipe" --set train.updates=1000
+# Files that may not grow.
+(ulimit -f 8 && expect 1 "files may have at most 8.0 KiB here (ulimit -f)" "${train[@]}" --out "$work/small-files" &&
+  expect 1 "File too large" data make listops --out "$work/small" --train 10000 && exit "$failures") ||
+  failed "limited size of files"
+
+# A run whose checkpoints are all damaged is left alone; --restart starts over.
+cp -r "$work/whole" "$work/damaged"
+for checkpoint in "$work/damaged/checkpoints"/*; do truncate -s -1 "$checkpoint/training.safetensors"; done
+before=$(sum "$work/damaged/model.safetensors")
+expect 1 "there is no checkpoint to resume from" train --resume --out "$work/damaged"
+expect 1 "training.safetensors" train --resume --out "$work/damaged"
+expect 1 "--restart" "${train[@]}" --resume --out "$work/damaged"
+[ "$(sum "$work/damaged/model.safetensors")" = "$before" ] || failed "a finished model was overwritten by --resume"
+rm -r "$work/damaged/checkpoints"
+expect 1 "there is no checkpoint to resume from" train --resume --out "$work/damaged"
+[ "$(sum "$work/damaged/model.safetensors")" = "$before" ] || failed "a finished model was overwritten by --resume"
+expect 0 "test accuracy" "${train[@]}" --restart --out "$work/damaged" --set train.updates=10
+[ "$(sum "$work/damaged/model.safetensors")" != "$before" ] || failed "--restart left the old model"
 
 # Errors.
 expect 1 "holds a run already" "${train[@]}" --out "$work/whole"
