@@ -95,7 +95,7 @@ void CheckCommand::check_corpus(const Recipe& loaded) const {
         {"longest_line", longest}, {"characters", text.counts.characters}, {"bytes", text.counts.bytes}};
   }
   if (json) {
-    std::printf("%s\n", report.dump(2).c_str());
+    std::printf("%s\n", json_text(report, 2).c_str());
     return;
   }
   std::printf("%s: %s token types, checksum %s\n\n%s", printable(path).c_str(),

@@ -7,6 +7,7 @@
 #include "cli/model_argument.h"
 #include "cli/torch_commands.h"
 #include "mega/base/error.h"
+#include "mega/base/json.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/config/model_file.h"
@@ -102,7 +103,7 @@ void Evaluate::run_classifier() {
     report["seconds"] = evaluation.seconds;
     report["tokens_per_second"] = static_cast<double>(evaluation.positions) / evaluation.seconds;
     report["left_out"] = dataset.problems;
-    std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    std::printf("%s\n", json_text(report, 2).c_str());
     return;
   }
   if (!metrics.empty()) class_table(dataset.classes, metrics).print(stdout);

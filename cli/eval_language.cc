@@ -9,6 +9,8 @@
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/base/file.h"
+#include "mega/base/json.h"
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/dataset.h"
@@ -175,9 +177,7 @@ Json describe(const LanguageEvaluation& request, const data::TokenView& text) {
           {"unknown", text.counts.unknown}};
 }
 
-void print_json(const Json& report) {
-  std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-}
+void print_json(const Json& report) { std::printf("%s\n", json_text(report, 2).c_str()); }
 
 void warn_of_unknown(const data::TokenView& text) {
   if (text.counts.unknown == 0) return;
@@ -209,7 +209,7 @@ void evaluate_sweeps(const LanguageEvaluation& request, const std::vector<Sweep>
     for (const int64_t value : sweep.values) rows.add(value, evaluator.evaluate(sweep.setting, value));
     const std::string chart = rows.write_chart(chart_folder(request));
     report["sweeps"].push_back({{"setting", sweep.setting}, {"rows", rows.json()}, {"chart", chart}});
-    if (!request.json) std::printf("%schart: %s\n\n", rows.plain().c_str(), chart.c_str());
+    if (!request.json) std::printf("%schart: %s\n\n", rows.plain().c_str(), printable(chart).c_str());
   }
   if (request.json)
     print_json(report);

@@ -208,7 +208,7 @@ void PredictCommand::run() {
                                 : data::Problems(false);
   for (size_t i = 0; i < texts.size(); ++i)
     answers.add(data::text_input(texts[i], "--text:" + std::to_string(i + 1), request.pairs),
-                in_quotes(texts[i]));
+                printable(in_quotes(texts[i])));
   const auto use = [&](data::Record&& record) {
     std::string shown = printable(record.where);
     answers.add(std::move(record), std::move(shown));

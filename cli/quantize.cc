@@ -10,6 +10,8 @@
 #include "cli/evaluation_data.h"
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
+#include "mega/base/json.h"
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/config/model_file.h"
 #include "mega/data/corpus/corpus.h"
@@ -55,7 +57,7 @@ class QualityReport {
     json_["same_likeliest"] = agreement.same;
   }
 
-  std::string plain() const { return "\non " + read_ + ":\n" + table_.plain() + agreement_; }
+  std::string plain() const { return "\non " + printable(read_) + ":\n" + table_.plain() + agreement_; }
   const Json& json() const { return json_; }
 
  private:
@@ -165,7 +167,8 @@ void QuantizeCommand::run() {
   infer::quantize(before, after, type == "int8" ? kernels::WeightType::i8 : kernels::WeightType::bf16);
   const uintmax_t bytes_before = fs::file_size(before), bytes_after = fs::file_size(after);
   if (!json)
-    std::printf("%s: %s, %.0f %% of the %s before\n", after.c_str(), human_bytes(bytes_after).c_str(),
+    std::printf("%s: %s, %.0f %% of the %s before\n", printable(after.native()).c_str(),
+                human_bytes(bytes_after).c_str(),
                 100.0 * static_cast<double>(bytes_after) / static_cast<double>(bytes_before),
                 human_bytes(bytes_before).c_str());
 
@@ -175,7 +178,7 @@ void QuantizeCommand::run() {
     Json all = {{"model", before.string()},     {"out", after.string()},      {"type", type},
                 {"bytes_before", bytes_before}, {"bytes_after", bytes_after}, {"quality", Json::array()}};
     for (const QualityReport& report : reports) all["quality"].push_back(report.json());
-    std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    std::printf("%s\n", json_text(all, 2).c_str());
     return;
   }
   for (const QualityReport& report : reports) std::fputs(report.plain().c_str(), stdout);

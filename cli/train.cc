@@ -4,6 +4,7 @@
 
 #include "cli/torch_commands.h"
 #include "mega/base/error.h"
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/ops/runtime.h"
 #include "mega/train/run.h"
@@ -81,15 +82,16 @@ train::RunResult Train::run_one(const Recipe& loaded, const std::filesystem::pat
   const train::RunResult result = train::run(request);
   if (estimate) return result;
   if (result.outcome.signal != 0) {
-    std::fprintf(stderr, "stopped; resume with: mega train --resume --out %s\n", folder.c_str());
+    std::fprintf(stderr, "stopped; resume with: mega train --resume --out %s\n",
+                 printable(folder.native()).c_str());
     std::exit(128 + result.outcome.signal);
   }
   if (result.outcome.stopped_early)
     std::fprintf(stderr, "stopped early: no improvement within the patience (train.patience)\n");
   for (const train::Metric& metric : result.test.metrics)
     std::printf("test %s\n", train::metric_text(metric).c_str());
-  std::printf("model   %s\nreport  %s\n", (folder / "model.safetensors").c_str(),
-              (folder / "report.html").c_str());
+  std::printf("model   %s\nreport  %s\n", printable((folder / "model.safetensors").native()).c_str(),
+              printable((folder / "report.html").native()).c_str());
   return result;
 }
 

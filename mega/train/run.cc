@@ -11,6 +11,7 @@
 #include "mega/base/folder_lock.h"
 #include "mega/base/json.h"
 #include "mega/base/options_io.h"
+#include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/config/parameter_count.h"
@@ -33,7 +34,7 @@ constexpr const char* kRecipe = "recipe.json";
 constexpr int64_t kTopicWidth = 12;
 
 void say(const std::string& text) {
-  std::fprintf(stderr, "%s\n", for_terminal(text, stderr, kTopicWidth).c_str());
+  std::fprintf(stderr, "%s\n", for_terminal(printable(text), stderr, kTopicWidth).c_str());
 }
 
 std::string now() {

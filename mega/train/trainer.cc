@@ -6,6 +6,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/file.h"
+#include "mega/base/printable.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
 #include "mega/models/decay_spectrum.h"
@@ -63,7 +64,7 @@ void Trainer::say(const std::string& line) {
   if (bar_) {
     bar_->say(line);
   } else {
-    std::fprintf(stderr, "%s\n", line.c_str());
+    std::fprintf(stderr, "%s\n", printable_lines(line).c_str());
   }
 }
 

@@ -8,7 +8,7 @@ mega=$run # `expect` runs this from here on
 escape=$'\e' csi=$'\u009b'
 
 # A tiny classifier, whose class has an evil name, and a tiny language model.
-for i in $(seq 20); do printf 'a%s[31m\tgood %d\nb\tbad %d\n' "$escape" "$i" "$i"; done >"$work/labelled.tsv"
+for i in $(seq 20); do printf 'a%s[31m%s\tgood %d\nb\tbad %d\n' "$escape" "$csi" "$i" "$i"; done >"$work/labelled.tsv"
 for i in $(seq 100); do echo "the cat sat on the mat $((i % 7)) times"; done >"$work/corpus.txt"
 tiny=(--threads 1 --set model.layers=1 --set model.block.width=16 --set model.block.values=32 --set model.block.shared=8
   --set model.block.hidden=16 --set model.block.chunk=32 --set model.block.ema.dimension=4 --set train.warmup=1
@@ -164,6 +164,13 @@ done
 mkfifo "$work/folder/a/pipe.txt"
 harmless timeout 60 "$trained_by" data check text-small "$work/folder"
 "$trained_by" data check text-small "$work/folder" 2>&1 | grep -q "a/pipe.txt: is a pipe" || failed "a pipe is not called out"
+cp "$work/labelled.tsv" "$evil.tsv" && printf 'torn\n' >>"$evil.tsv"
+harmless "$trained_by" train text-small --data "$evil.tsv" --out "$evil run" --set input.units=bytes \
+  --set data.skip_broken=true "${tiny[@]}"
+harmless "$trained_by" eval "$evil run"
+harmless "$trained_by" eval "$evil run" --json
+harmless "$trained_by" quantize "$evil run" --type bf16
+harmless "$trained_by" quantize "$evil run" --type bf16 --json
 harmless "$trained_by" data check text-small "$work/labelled.tsv"
 harmless "$trained_by" data check text-small "$work/labelled.tsv" --json
 expect 0 '"checksum"' data check bytes-small "$odd.txt" --json
