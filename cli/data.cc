@@ -134,6 +134,8 @@ void print_json(const CheckedData& checked) {
   report["shared_with_train"] =
       count_shared(dataset.train, dataset.test) + count_shared(dataset.train, dataset.valid);
   report["warnings"] = checked.suspicions;
+  report["refusal"] = nullptr;
+  if (!checked.refusal.empty()) report["refusal"] = checked.refusal;
   report["problems"] = dataset.problems;
   for (const data::Problem& problem : dataset.first_problems)
     report["first_problems"].push_back({{"where", problem.where}, {"what", problem.what}});

@@ -62,9 +62,9 @@ nlohmann::ordered_json file_report(const std::string& name, const ModelFile& fil
     for (const auto& [type, bytes] : types) report["bytes"][part][to_string(type)] = bytes;
   for (const auto& lives : decay_spectrum(file.tensors)) {
     const Quantiles quantiles(lives);
-    report["half_lives"].push_back({{"10 %", quantiles.tenth},
-                                    {"half", quantiles.half},
-                                    {"90 %", quantiles.nine_tenths},
+    report["half_lives"].push_back({{"p10", quantiles.tenth},
+                                    {"median", quantiles.half},
+                                    {"p90", quantiles.nine_tenths},
                                     {"longest", quantiles.longest}});
   }
   return report;

@@ -16,6 +16,7 @@ rows() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s;the text, of 
 check 0 "format text" good.csv
 "$mega" data check text-small "$work/good.csv" "${bytes[@]}" 2>&1 | grep -q warning && failed "a warning about good data"
 "$mega" data check text-small "$work/good.csv" "${bytes[@]}" --json | grep -qF '"warnings": []' || failed "no warnings in JSON"
+"$mega" data check text-small "$work/good.csv" "${bytes[@]}" --json | grep -qF '"refusal": null' || failed "a refusal in JSON"
 
 { echo "mood;comment" && rows 100; } >"$work/header.csv"
 check 0 "warning: header.csv:1: the first line looks like a header" header.csv
@@ -32,6 +33,8 @@ check 0 "no test examples" good.csv --set data.test_share=0
 { echo "label;text" && rows 100 | sed 's/^bad/good/'; } >"$work/one.csv"
 check 1 "would stop: all examples belong to one class" one.csv
 check 1 "all examples have the label \"good\"" one.csv
+"$mega" data check text-small "$work/one.csv" "${bytes[@]}" --json 2>/dev/null | grep -qF '"refusal": "all examples belong' ||
+  failed "no refusal in JSON"
 { cat "$work/good.csv" && echo "torn"; } >"$work/torn.csv"
 check 1 "would stop: 1 example cannot be used" torn.csv
 check 0 "torn.csv:102" torn.csv --set data.skip_broken=true

@@ -158,6 +158,7 @@ for kind in bytes words classes pairs baseline; do
   [ -n "$ours" ] && [ "$ours" = "$theirs" ] || failed "$kind: $ours parameters in the file, $theirs in the model"
 done
 expect 0 '"half_lives"' inspect "$work/bytes" --json
+expect 0 '"p90"' inspect "$work/bytes" --json
 
 # Models that only mega can run, and errors.
 expect 1 "program \`mega\`" generate "$work/baseline"
