@@ -11,6 +11,7 @@
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/config/model_file.h"
+#include "mega/data/summary.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
@@ -73,10 +74,11 @@ void Evaluate::run_classifier() {
   for (const std::string& assignment : changes) change(recipe, assignment);
 
   const data::Dataset dataset = load_dataset(data::dataset_request(recipe, saved.signature.classes));
-  const data::Part& part = dataset.part(parse_split(split));
+  data::Part part = dataset.part(parse_split(split));
   require(part.size() > 0, recipe.data.path, ": no ", split, " examples; choose another split with --split");
   const int documents = static_cast<int>(recipe.model.kind().document_count());
   const data::Encoder encoder(saved.signature, cls_token(*sequence_options(recipe.model)));
+  measure(part, encoder, documents);
   train::EvaluationOptions options;
   options.device = on;
   options.max_examples = examples;
@@ -87,6 +89,7 @@ void Evaluate::run_classifier() {
     evaluation = train::evaluate(*saved.model, part, encoder, documents, options);
   }
   if (!predictions.empty()) train::write_predictions(predictions, evaluation, part, dataset.classes);
+  const int64_t cut = data::count_cut(part, encoder, documents);
   const train::Scores scores = evaluation.scores();
   const auto confusion = evaluation.confusion(std::ssize(dataset.classes));
   const std::vector<ClassMetrics> metrics = class_metrics(confusion);
@@ -102,6 +105,7 @@ void Evaluate::run_classifier() {
                                                {"f1", metrics[i].f1}};
     report["seconds"] = evaluation.seconds;
     report["tokens_per_second"] = static_cast<double>(evaluation.positions) / evaluation.seconds;
+    report["cut"] = cut;
     report["left_out"] = dataset.problems;
     std::printf("%s\n", json_text(report, 2).c_str());
     return;
@@ -114,6 +118,10 @@ void Evaluate::run_classifier() {
       human_seconds(evaluation.seconds).c_str(), count / evaluation.seconds,
       with_thousands(static_cast<int64_t>(static_cast<double>(evaluation.positions) / evaluation.seconds))
           .c_str());
+  if (cut > 0)
+    std::printf(
+        "%s of the %s examples are longer than what the model reads, and were cut to their beginning\n",
+        with_thousands(cut).c_str(), split.c_str());
   if (dataset.problems > 0) std::printf("%s examples skipped\n", with_thousands(dataset.problems).c_str());
 }
 

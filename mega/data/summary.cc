@@ -24,6 +24,20 @@ bool limits_length(const Signature& signature) {
 
 }  // namespace
 
+int64_t count_cut(const Part& part, const Encoder& encoder, int documents) {
+  if (part.empty() || !limits_length(encoder.signature())) return 0;
+  const std::vector<int64_t> lengths = lengths_of(part, encoder, documents);
+  // Only what is as long as the longest may have been cut.
+  Part longest;
+  longest.examples = part.examples;
+  const int64_t most = *std::max_element(lengths.begin(), lengths.end());
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (lengths[i] == most) longest.numbers.push_back(part.numbers[i]);
+  const Encoder uncut(unlimited(encoder.signature()), encoder.cls());
+  const std::vector<int64_t> whole = count_lengths(longest, uncut, documents);
+  return std::count_if(whole.begin(), whole.end(), [&](int64_t length) { return length > most; });
+}
+
 PartSummary summarize(const Part& part, const Encoder& encoder, int documents, int64_t classes) {
   PartSummary summary;
   summary.examples = part.size();
@@ -32,17 +46,7 @@ PartSummary summarize(const Part& part, const Encoder& encoder, int documents, i
   if (part.empty()) return summary;
 
   std::vector<int64_t> lengths = lengths_of(part, encoder, documents);
-  // Only what is as long as the longest may have been cut.
-  Part longest;
-  longest.examples = part.examples;
-  const int64_t most = *std::max_element(lengths.begin(), lengths.end());
-  for (size_t i = 0; i < lengths.size(); ++i)
-    if (lengths[i] == most) longest.numbers.push_back(part.numbers[i]);
-  if (limits_length(encoder.signature())) {
-    const Encoder uncut(unlimited(encoder.signature()), encoder.cls());
-    const std::vector<int64_t> whole = count_lengths(longest, uncut, documents);
-    summary.cut = std::count_if(whole.begin(), whole.end(), [&](int64_t length) { return length > most; });
-  }
+  summary.cut = count_cut(part, encoder, documents);
   std::sort(lengths.begin(), lengths.end());
   const auto quantile = [&](double share) {
     return lengths[static_cast<size_t>(share * static_cast<double>(lengths.size() - 1))];

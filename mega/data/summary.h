@@ -1,4 +1,5 @@
-// What a data set holds, for `mega data check`: splits, classes, lengths, problems.
+// What a data set holds, for `mega data check` and the beginning of a run: splits, classes, lengths,
+// problems.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,9 @@ struct PartSummary {
   int64_t shortest = 0, median = 0, p95 = 0, longest = 0;  // positions, as a model would read them
   int64_t cut = 0;                                         // examples longer than what is read of them
 };
+
+// Examples of which a model reads only the beginning, because they are longer than input.max_length.
+int64_t count_cut(const Part& part, const Encoder& encoder, int documents);
 
 PartSummary summarize(const Part& part, const Encoder& encoder, int documents, int64_t classes);
 

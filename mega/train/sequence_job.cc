@@ -5,6 +5,7 @@
 #include "mega/base/error.h"
 #include "mega/base/hash.h"
 #include "mega/base/strings.h"
+#include "mega/data/summary.h"
 
 namespace mega::train {
 
@@ -39,6 +40,9 @@ std::string SequenceJob::describe() const {
                      with_thousands(dataset_.valid.size()) + " valid, " +
                      with_thousands(dataset_.test.size()) + " test examples; lengths up to " +
                      with_thousands(longest) + ", mean " + with_thousands(static_cast<int64_t>(mean));
+  const auto documents = static_cast<int>(recipe_.model.kind().document_count());
+  if (const int64_t cut = data::count_cut(dataset_.train, encoder(), documents); cut > 0)
+    text += " (" + with_thousands(cut) + " longer ones are cut to their beginning: input.max_length)";
   if (!dataset_.classes.empty()) text += "; " + std::to_string(dataset_.classes.size()) + " classes";
   if (!signature_.vocabulary.empty())
     text += "; " + with_thousands(make_tokenizer(signature_, INT64_MAX)->size()) + " token types";

@@ -62,6 +62,12 @@ expect 0 "test accuracy" "${train[@]}" --out "$work/transformer" --set model.kin
 expect 0 "accuracy" eval "$work/transformer"
 expect 0 "%" predict "$work/transformer" --text "[MAX 1 2 ]"
 
+# What is not read is said.
+expect 0 "longer ones are cut to their beginning" "${train[@]}" --out "$work/cut" --set input.max_length=8 --updates 3
+expect 0 "are longer than what the model reads" eval "$work/cut"
+expect 0 '"cut": ' eval "$work/cut" --json
+expect 0 '"cut": 0' eval "$work/whole" --json
+
 # Texts in pieces, learnt from the training examples.
 for i in $(seq 20); do printf 'a\tgood %d\nb\tbad %d\n' "$i" "$i"; done >"$work/labelled.tsv"
 pieces=(text-small --data "$work/labelled.tsv" --threads 1 --set model.layers=1 --set train.updates=3 --set train.warmup=0)
