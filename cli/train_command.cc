@@ -76,8 +76,13 @@ void TrainCommand::apply(Recipe& loaded) const {
     loaded.train.epochs = 0.0;
     loaded.train.time.clear();
   }
+  const int64_t updates = loaded.train.updates;
   for (const std::string& assignment : shorthands) change(loaded, assignment);
   for (const std::string& assignment : changes) change(loaded, assignment);
+  // A warm-up that does not fit into fewer updates keeps its share of them, unless the user set it.
+  TrainOptions& train = loaded.train;
+  if (is_set("train.updates") && !is_set("train.warmup") && train.warmup > train.updates)
+    train.warmup = train.warmup * train.updates / std::max<int64_t>(1, updates);
 }
 
 std::vector<std::string> TrainCommand::keys() const {

@@ -50,6 +50,12 @@ for option in "--lr train.learning_rate" "--updates train.updates" "--batch trai
   expect 0 "* $key = 77" train text-small "$flag" 77 --options "$key"
   expect 0 "* $key = 5" train text-small "$flag" 77 --set "$key=5" --options "$key" # --set wins
 done
+# A preset's warm-up makes room for fewer updates, one that the user set does not.
+expect 0 "train.warmup = 7" train text-small --updates 77 --set train.warmup=7 --options train.warmup
+warmup() { "$mega" train text-small "$@" --options train.warmup | grep -oE 'train\.warmup = [0-9]+' | grep -oE '[0-9]+'; }
+[ "$(warmup)" -gt 40 ] || failed "text-small warms up for $(warmup) updates: the next line shows nothing"
+[ "$(warmup --updates 40)" -lt 40 ] || failed "a warm-up of $(warmup --updates 40) for 40 updates"
+[ "$(warmup --updates 40 --set train.warmup=50)" = 50 ] || failed "the user's warm-up was changed"
 expect 0 "* data.text_column = review" train text-small --text-column review --options column
 expect 0 "* data.label_column = stars" train text-small --label-column stars --options column
 expect 0 "(short for --set" help train
