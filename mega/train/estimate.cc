@@ -98,12 +98,12 @@ double checkpoint_bytes(const Recipe& recipe, int64_t parameters) {
   return 4.0 * copies * static_cast<double>(parameters);
 }
 
-void require_disk(const std::filesystem::path& folder, double checkpoint) {
+void require_disk(const std::filesystem::path& folder, double checkpoint, double freed) {
   const double model = checkpoint / 3.0;
   std::error_code unknown;
   const auto space = std::filesystem::space(folder, unknown);
   if (!unknown)
-    require(static_cast<double>(space.available) >= model + checkpoint, folder.string(),
+    require(static_cast<double>(space.available) + freed >= model + checkpoint, folder.string(),
             ": the disk has only ", human_bytes(space.available),
             " free, and the model with one checkpoint takes about ",
             human_bytes(static_cast<uint64_t>(model + checkpoint)), ": the run could never be saved");

@@ -23,8 +23,8 @@ void require_memory(const Recipe& recipe, int64_t parameters, const LargestBatch
 double checkpoint_bytes(const Recipe& recipe, int64_t parameters);
 
 // Error if the folder's disk, or the limit on the size of files (ulimit -f), has no place for the model and a
-// checkpoint of so many bytes.
-void require_disk(const std::filesystem::path& folder, double checkpoint);
+// checkpoint of so many bytes. `freed`: bytes that are removed first.
+void require_disk(const std::filesystem::path& folder, double checkpoint, double freed = 0.0);
 
 // Measured GFLOP/s of a 1024^3 float32 matrix product, the reference for speed.
 double sgemm_gflops();

@@ -71,11 +71,27 @@ void require_usable_checkpoint(const fs::path& folder) {
        "model with --init in another folder");
 }
 
+// Bytes of all files in a folder.
+double bytes_of(const fs::path& folder) {
+  double bytes = 0.0;
+  std::error_code ignored;
+  for (fs::recursive_directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+       entry.increment(ignored))
+    if (entry->is_regular_file(ignored)) bytes += static_cast<double>(entry->file_size(ignored));
+  return bytes;
+}
+
 void remove_run(const fs::path& folder) {
   std::error_code error;
   fs::remove_all(folder / "checkpoints", error);
+  std::vector<fs::path> files;
   for (const char* name : {"model.safetensors", "metrics.jsonl", "report.html", "result.json"})
-    if (!error) fs::remove(folder / name, error);
+    files.push_back(folder / name);
+  // TensorBoard would show the curves of both runs.
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().native().starts_with("events.out.tfevents.")) files.push_back(entry.path());
+  for (const fs::path& file : files)
+    if (!error) fs::remove(file, error);
   require(!error, folder.string(), ": cannot remove the old run: ", error.message());
 }
 
@@ -293,8 +309,10 @@ RunResult run(const RunRequest& request) {
   open_folder(request.folder);
   const FolderLock lock(request.folder);
   if (request.resume) require_same_data(request.folder, job->checksum());
+  // Before an old run is removed, it is known that there is room for the new one.
+  require_disk(request.folder, checkpoint_bytes(recipe, result.parameters),
+               request.restart ? bytes_of(request.folder / "checkpoints") : 0.0);
   if (request.restart) remove_run(request.folder);
-  require_disk(request.folder, checkpoint_bytes(recipe, result.parameters));
   write_file(request.folder / kRecipe, options_to_json(recipe).dump(2) + "\n");
 
   if (recipe.train.baseline) result.baselines = fit_baselines(*job);

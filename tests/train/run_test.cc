@@ -1,7 +1,9 @@
 #include "mega/train/run.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <regex>
 
@@ -212,7 +214,9 @@ TEST_F(Run, ARunWithoutAUsableCheckpointIsNotReplaced) {
   asked.resume = false;
   asked.restart = true;
   asked.recipe.train.updates = 2;
+  write_file(asked.folder / "events.out.tfevents.1.host", "old");
   EXPECT_EQ(run(asked).outcome.state.update, 2);
+  EXPECT_FALSE(fs::exists(asked.folder / "events.out.tfevents.1.host"));
   // Nothing was saved yet: nothing can be lost.
   RunRequest killed = request(table("all"), "killed");
   fs::create_directories(killed.folder);
@@ -244,6 +248,24 @@ TEST(Disk, ThatIsTooSmallIsFoundBeforeTheFirstStep) {
   const ScratchFolder folder;
   EXPECT_NO_THROW(require_disk(folder.path(), 1000));
   EXPECT_PRED2(contains, error_of([&] { require_disk(folder.path(), 1e18); }), "could never be saved");
+}
+
+TEST_F(Run, AnOldRunStaysWhereANewOneCouldNotBeSaved) {
+  RunRequest asked = request(table("all"), "run");
+  run(asked);
+  const std::string model = read_file(asked.folder / "model.safetensors");
+  asked.restart = true;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{1000, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);  // the test's own output may be a file
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string error = error_of([&] { run(asked); });
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_PRED2(contains, error, "could never be saved");
+  EXPECT_EQ(read_file(asked.folder / "model.safetensors"), model);
+  EXPECT_FALSE(fs::is_empty(asked.folder / "checkpoints"));
 }
 
 TEST_F(Run, MistakesAreNamed) {
