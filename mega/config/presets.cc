@@ -39,7 +39,7 @@ Recipe load_preset(std::string_view name) {
   for (const internal::EmbeddedPreset& preset : internal::embedded_presets())
     if (name == preset.name) return parse_recipe(preset.text, "preset " + std::string(name));
   const std::string guess = nearest(name, preset_names());
-  fail("no preset ", in_quotes(name), guess.empty() ? "" : "; did you mean " + guess + "?",
+  fail("no preset ", in_quotes(name), guess.empty() ? ";" : "; did you mean " + guess + "?",
        " `mega presets` lists them; a file of your own needs a name that ends in .toml");
 }
 

@@ -172,7 +172,8 @@ TEST(Presets, AudioStreamSeesThePastAlone) {
 TEST(Presets, AMistypedNameGetsTheNearest) {
   EXPECT_PRED2(contains, error_of([] { load_preset("lra-txt"); }),
                "no preset \"lra-txt\"; did you mean lra-text?");
-  EXPECT_PRED2(contains, error_of([] { load_recipe("qqqqqqqqqqqq"); }), "`mega presets` lists them");
+  EXPECT_PRED2(contains, error_of([] { load_recipe("qqqqqqqqqqqq"); }),
+               "no preset \"qqqqqqqqqqqq\"; `mega presets` lists them");
 }
 
 TEST(LoadRecipe, ReadsAFileAndPointsAtItsLines) {
