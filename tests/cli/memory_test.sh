@@ -66,6 +66,15 @@ expect 1 "data.memory" train "$work/tiny.toml" --data "$work/table.tsv.gz" --out
   exit "$failures"
 ) || failures=$((failures + 1))
 
+# Small files are many: each costs little beyond its bytes.
+mkdir -p "$work/many/a" "$work/many/b"
+seq 50000 | split -l 1 -a 5 -d --additional-suffix=.txt - "$work/many/a/"
+seq 50001 100000 | split -l 1 -a 5 -d --additional-suffix=.txt - "$work/many/b/"
+output=$(ulimit -v 1000000 && "$mega" data check text-small "$work/many" --set input.units=bytes \
+  --set model.vocabulary=264 --json 2>&1) || failed "100,000 files in 1 GB: $output"
+grep -qF '"problems": 0' <<<"$output" || failed "100,000 files: $output"
+rm -r "$work/many"
+
 # Under ulimit -v: a table of 800 MB in a process that may have 300 MB more than it needs for a small one.
 "$mega" train "$work/tiny.toml" --data "$work/table.tsv.gz" --threads 1 --out "$work/small" \
   --set train.updates=300 >/dev/null 2>&1 &
