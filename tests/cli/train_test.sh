@@ -184,7 +184,7 @@ expect 1 "train.updates" "${train[@]}" --out "$work/x" --set train.updats=3
 expect 1 "train.updates" "${train[@]}" --out "$work/x" --set train.updates=many
 expect 1 "cannot create this folder" "${train[@]}" --out "$work/three.txt/x"
 expect 1 "--seeds" "${train[@]}" --out "$work/x" --seeds few
-expect 1 "--time" "${train[@]}" --out "$work/x" --time 5u
+expect 1 "time: expected a duration such as 90s" "${train[@]}" --out "$work/x" --time 5u
 expect 1 "model.safetensors" eval "$work/data"
 expect 2 "--split" eval "$work/whole" --split all
 expect 1 "nothing.wav" predict "$work/whole" "$work/nothing.wav"
