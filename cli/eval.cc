@@ -56,6 +56,8 @@ void Evaluate::run() {
     run_classifier();
     return;
   }
+  require(predictions.empty(),
+          "--predictions is for classifiers; `mega score --tokens` shows each token of a text");
   require(examples == 0,
           "--examples is for classifiers; for language models, --set data.evaluation_limit=N limits the "
           "number of tokens");

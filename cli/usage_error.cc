@@ -29,6 +29,15 @@ std::string unknown_option_text(const CLI::App& command, const std::string& word
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
+// CLI11 writes out the largest double, of 309 digits, where any positive number is accepted.
+std::string without_largest_double(const std::string& text) {
+  const std::string value = "Value ";
+  const size_t begin = text.find(value), end = text.find(" not in range 0.000000 to 17976931");
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return text;
+  const size_t number = begin + value.size();
+  return text.substr(0, begin) + "expected a positive number, got " + text.substr(number, end - number);
+}
+
 // Words that nothing in the declaration takes; "" if there are none.
 std::string unexpected_text(const CLI::App& command) {
   const std::vector<std::string> words = command.remaining();
@@ -59,7 +68,7 @@ std::string usage_error_text(const CLI::App& app, const CLI::Error& error) {
   const std::vector<std::string> names = command_names(command);
   if (text.empty() && !names.empty() && error.get_name() == "RequiredError")
     text = "a command is missing: " + join(names, ", ");
-  if (text.empty()) text = printable(error.what());
+  if (text.empty()) text = printable(without_largest_double(error.what()));
   const std::string path = command_path(command);
   return path + ": " + text + "\n`" + path + " --help` explains it\n";
 }

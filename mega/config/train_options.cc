@@ -25,6 +25,18 @@ Period parse_period(const std::string& text) {
   return period;
 }
 
+namespace {
+
+bool is_duration(const std::string& text) {
+  try {
+    return parse_period(text).unit == Period::Unit::seconds;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void validate(const TrainOptions& options) {
   check_ranges(options, "train");
   // Only training shows how many updates an epoch or the time is.
@@ -39,16 +51,15 @@ void validate(const TrainOptions& options) {
   require(options.blocks.min_chunks <= options.blocks.max_chunks,
           "train: blocks.min_chunks: ", options.blocks.min_chunks,
           " is more than max_chunks = ", options.blocks.max_chunks);
-  for (const auto& [name, text] : {std::pair{"evaluate", options.evaluate},
-                                   {"checkpoint", options.checkpoint},
-                                   {"time", options.time}}) {
+  for (const auto& [name, text] :
+       {std::pair{"evaluate", options.evaluate}, {"checkpoint", options.checkpoint}}) {
     try {
       parse_period(text);
     } catch (const Error& error) {
       fail("train: ", name, ": ", error.what());
     }
   }
-  require(options.time.empty() || parse_period(options.time).unit == Period::Unit::seconds,
+  require(options.time.empty() || is_duration(options.time),
           "train: time: expected a duration such as 90s, 10m or 2h, got ", in_quotes(options.time));
   require(options.time.empty() || options.epochs == 0.0, "train: set either epochs or time, not both");
 }

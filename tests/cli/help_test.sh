@@ -39,6 +39,8 @@ expect 2 "a command is missing: make, check" data
 expect 2 "model is required" inspect
 expect 2 "int4" quantize x --type int4
 expect 2 "--type" quantize x
+expect 2 "mega predict: --top: expected a positive number, got 0" predict x --top 0
+expect 2 "--threads: expected a positive number, got -1" predict x --threads -1
 expect 2 "--split" eval x --split all
 expect 1 "did you mean text-small?" train text-smal --data x
 

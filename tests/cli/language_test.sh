@@ -133,6 +133,7 @@ expect 1 "--sweep" eval "$work/bytes" --sweep chunk
 expect 1 "--sweep" eval "$work/bytes" --sweep chunk=0
 expect 1 "--sweep" eval "$work/bytes" --sweep speed=3
 expect 1 "--segments" eval "$work/baseline" --segments 3
+expect 1 "--predictions is for classifiers" eval "$work/bytes" --predictions "$work/predictions.csv"
 expect 1 "chunks" eval "$work/baseline" --chunk 3
 expect 1 "data options" eval "$work/bytes" --set model.layers=3
 expect 1 "data.evaluation_limit" eval "$work/bytes" --examples 3

@@ -65,6 +65,12 @@ TEST(TrainOptions, PeriodsAreNamed) {
   options = {};
   options.checkpoint = "1d";
   EXPECT_PRED2(contains, error_of([&] { validate(options); }), "train: checkpoint: expected how often");
+  for (const char* time : {"5", "5u", "1e", "soon", "-3m"}) {
+    options = {};
+    options.time = time;
+    EXPECT_PRED2(contains, error_of([&] { validate(options); }),
+                 "train: time: expected a duration such as 90s");
+  }
 }
 
 TEST(TrainOptions, GroupsOfParametersComeFromToml) {
