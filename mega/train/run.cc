@@ -1,6 +1,7 @@
 #include "mega/train/run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -123,8 +124,9 @@ std::string seconds_text(double seconds) {
 // keeps its share, and there are about ten evaluations, unless the user set these.
 void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& update,
                  const RunRequest& request) {
-  constexpr double kTrainingShare = 0.8;  // of a time budget; the rest is for data, evaluations and the test
-  constexpr double kEvaluations = 16;     // of all the time; about ten while it trains
+  // Of the time that is left after reading the data: some is for evaluations and the test.
+  constexpr double kTrainingShare = 0.8;
+  constexpr double kEvaluations = 16;  // about ten of them while it trains
   const auto is_set = [&](const char* key) {
     return std::find(request.set.begin(), request.set.end(), key) != request.set.end();
   };
@@ -135,8 +137,11 @@ void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& upda
                         static_cast<double>(options.accumulation));
   if (!options.time.empty()) {
     const double seconds = parse_period(options.time).count;
-    updates = kTrainingShare * seconds / update.seconds;
-    if (!is_set("train.evaluate")) options.evaluate = seconds_text(seconds / kEvaluations);
+    const double used =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - request.start).count();
+    const double left = std::max(0.1 * seconds, seconds - used);
+    updates = kTrainingShare * left / update.seconds;
+    if (!is_set("train.evaluate")) options.evaluate = seconds_text(left / kEvaluations);
   }
   const double factor = updates / static_cast<double>(std::max<int64_t>(1, options.updates));
   options.updates = std::max<int64_t>(1, static_cast<int64_t>(updates));
