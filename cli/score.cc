@@ -98,7 +98,7 @@ class TokenPrinter {
       const int32_t token = tokens[i];
       std::printf("%s\t%.6g\n", escaped(tokenizer_.text(token, begins_line_)).c_str(),
                   static_cast<double>(log_probabilities[i]));
-      begins_line_ = token == kEnd;
+      begins_line_ = token == kEnd || tokenizer_.ends_inside_word(token);
     }
     require(std::ferror(stdout) == 0, "cannot write to standard output");
   }

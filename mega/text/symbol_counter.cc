@@ -10,12 +10,12 @@ constexpr size_t kEntryBytes = 80;
 
 }  // namespace
 
-void SymbolCounter::add(std::string_view symbol) {
+void SymbolCounter::add(std::string_view symbol, int64_t times) {
   if (const auto found = counts_.find(symbol); found != counts_.end()) {
-    ++found->second;
+    found->second += times;
     return;
   }
-  counts_.emplace(symbol, 1);
+  counts_.emplace(symbol, times);
   bytes_ += symbol.size() + kEntryBytes;
   if (bytes_ > most_bytes_) drop_rarest();
 }

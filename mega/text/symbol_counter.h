@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace mega {
@@ -18,7 +19,12 @@ class SymbolCounter {
  public:
   explicit SymbolCounter(size_t most_bytes = size_t{512} << 20) : most_bytes_(most_bytes) {}
 
-  void add(std::string_view symbol);
+  void add(std::string_view symbol, int64_t times = 1);
+
+  // Every symbol that is remembered, with its count, in no order. Valid until the next add.
+  std::vector<std::pair<std::string_view, int64_t>> counts() const {
+    return {counts_.begin(), counts_.end()};
+  }
 
   // By falling count, equals in the order of their bytes (which is that of their code points). At most
   // `most`, each counted at least `min_count` times. Valid until the next add.

@@ -4,6 +4,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
+#include "mega/text/bpe_tokenizer.h"
 #include "mega/text/byte_tokenizer.h"
 #include "mega/text/listops_tokenizer.h"
 #include "mega/text/sentence_piece.h"
@@ -40,7 +41,11 @@ std::vector<Token> Tokenizer::encode(std::string_view text) const {
 
 std::string Tokenizer::decode(std::span<const Token> tokens) const {
   std::string decoded;
-  for (const Token token : tokens) decoded += text(token, decoded.empty() || decoded.back() == '\n');
+  bool inside_word = false;
+  for (const Token token : tokens) {
+    decoded += text(token, inside_word || decoded.empty() || decoded.back() == '\n');
+    inside_word = ends_inside_word(token);
+  }
   return decoded;
 }
 
@@ -99,16 +104,23 @@ std::unique_ptr<Tokenizer> make_tokenizer(TextUnits units, std::string_view voca
       return make_sentence_piece_tokenizer(vocabulary, where);
     case TextUnits::listops:
       return make_listops_tokenizer();
+    case TextUnits::bpe:
+      return make_bpe_tokenizer(vocabulary, where);
   }
   fail(where, ": no such units of text");
 }
 
 std::unique_ptr<Tokenizer> make_ready_tokenizer(const TokenizerOptions& options) {
+  const bool is_bpe = options.units == TextUnits::bpe;
+  require(options.dictionary.empty() || (is_bpe && !options.model.empty()),
+          "input.dictionary = ", in_quotes(options.dictionary),
+          " has the symbols that BPE codes make; set input.units=bpe and name the codes: input.model=FILE");
   if (options.model.empty())
     return has_fixed_vocabulary(options.units) ? make_tokenizer(options.units, "", "") : nullptr;
+  if (is_bpe) return options.dictionary.empty() ? nullptr : load_bpe_tokenizer(options);
   require(options.units == TextUnits::sentencepiece, "input.model = ", in_quotes(options.model),
-          " is a model of SentencePiece, but input.units = ", to_string(options.units),
-          "; set input.units=sentencepiece, or name no model");
+          " is a model of SentencePiece or a file of BPE codes, but input.units = ", to_string(options.units),
+          "; set input.units=sentencepiece or bpe, or name no model");
   return load_sentence_piece_tokenizer(options);
 }
 
@@ -122,6 +134,8 @@ std::unique_ptr<TokenizerBuilder> make_tokenizer_builder(const TokenizerOptions&
       return make_symbol_builder(options);
     case TextUnits::sentencepiece:
       return make_sentence_piece_builder(options, sample);
+    case TextUnits::bpe:
+      return make_bpe_builder(options);
   }
   fail("no such units of text");
 }

@@ -1,7 +1,7 @@
 // Text as token numbers and back, for every model that reads or writes text.
 //
 // Numbers are the released ones (mega/text/tokens.h): four specials, then the symbols: bytes in their
-// order, characters and words with frequent ones first, pieces as SentencePiece sorts them.
+// order, characters, words and symbols of BPE with frequent ones first, pieces as SentencePiece sorts them.
 //
 // There are two ways to read a text. Running text, of which a language model predicts every next token, is a
 // sequence of lines: a newline is </s>, and nothing is added that the text does not have. A document, of
@@ -35,10 +35,14 @@ class Tokenizer {
   // What the model file keeps: make_tokenizer makes the same tokenizer again. Empty where it is fixed.
   virtual std::string vocabulary() const = 0;
 
-  // What a token adds to the text. `begins_line`: it is the first of its line, so that no blank goes before a
-  // word. </s> is a newline, <s> and <pad> are nothing; <unk> is the word <unk> where tokens are words, or
-  // U+FFFD in all other units. Error where there is no such token.
+  // What a token adds to the text. `begins_line`: it is the first of its line, or goes on with a word, so
+  // that no blank goes before it. </s> is a newline, <s> and <pad> are nothing; <unk> is the word <unk> where
+  // tokens are words or parts of them (BPE), or U+FFFD in all other units. Error where there is no such
+  // token.
   std::string text(Token token, bool begins_line) const;
+
+  // Whether the token is a part of a word that the next token goes on with.
+  virtual bool ends_inside_word(Token /*token*/) const { return false; }
 
   // Running text: a newline becomes </s>; a last line without one stays without.
   std::vector<Token> encode(std::string_view text) const;

@@ -9,8 +9,9 @@
 namespace mega {
 
 // What a text is cut into: its bytes, its characters (UTF-8), words between blanks, the pieces that
-// SentencePiece learns, or the words of a ListOps expression. The order stands in checksums.
-enum class TextUnits { bytes, characters, words, sentencepiece, listops };
+// SentencePiece learns, the words of a ListOps expression, or the symbols that BPE codes make of words. The
+// order stands in checksums.
+enum class TextUnits { bytes, characters, words, sentencepiece, listops, bpe };
 
 template <>
 struct EnumNames<TextUnits> {
@@ -18,7 +19,8 @@ struct EnumNames<TextUnits> {
                                                        {TextUnits::characters, "characters"},
                                                        {TextUnits::words, "words"},
                                                        {TextUnits::sentencepiece, "sentencepiece"},
-                                                       {TextUnits::listops, "listops"}});
+                                                       {TextUnits::listops, "listops"},
+                                                       {TextUnits::bpe, "bpe"}});
 };
 
 // Whether the vocabulary is the same for all texts, so that there is nothing to learn or to keep.
@@ -31,6 +33,8 @@ struct TokenizerOptions {
   int64_t vocabulary = 0;
   int64_t min_count = 1;
   std::string model = "";
+  int64_t merges = 8000;
+  std::string dictionary = "";
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
@@ -38,9 +42,17 @@ struct TokenizerOptions {
     v.field("vocabulary", self.vocabulary,
             "most token types, the frequent ones first; 0: all there are (sentencepiece: 8000)",
             Range{0, 1 << 30});
-    v.field("min_count", self.min_count, "words and characters that are rarer become <unk>", Range{1, 1e12});
-    v.field("model", self.model,
-            "a SentencePiece model to use (sentencepiece), in place of one learnt from the text");
+    v.field("min_count", self.min_count,
+            "words and characters that are rarer become <unk>; symbols of BPE are taken apart",
+            Range{1, 1e12});
+    v.field(
+        "model", self.model,
+        "a SentencePiece model (sentencepiece) or a file of BPE codes (bpe) to use, in place of what would "
+        "be learnt from the text");
+    v.field("merges", self.merges, "BPE codes to learn (bpe)", Range{0, 1 << 30});
+    v.field(
+        "dictionary", self.dictionary,
+        "symbols of the codes in `model`, as fairseq's dict.txt has them (bpe); empty: those of the text");
   }
 };
 

@@ -97,9 +97,9 @@ TEST_F(SignatureTest, RoundTripsAVocabulary) {
   const Signature again = written(signature);
   EXPECT_EQ(again.vocabulary, signature.vocabulary);
   EXPECT_EQ(options_to_json(again.input), options_to_json(signature.input));
-  EXPECT_EQ(
-      options_to_json(again.input).dump(),
-      R"({"kind":"text","units":"words","vocabulary":30,"min_count":2,"model":"a path","max_length":512})");
+  EXPECT_EQ(options_to_json(again.input).dump(),
+            R"({"kind":"text","units":"words","vocabulary":30,"min_count":2,"model":"a path","merges":8000,)"
+            R"("dictionary":"","max_length":512})");
   EXPECT_EQ(make_tokenizer(again, 6)->size(), 6);
   EXPECT_PRED2(contains, error_of([&] { make_tokenizer(again, 5); }),
                "the vocabulary has 6 token types, the model 5");

@@ -54,7 +54,8 @@ void check_token_file(const std::filesystem::path& path) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   static const testing::ScratchFile file(".tokens");
   if (size == 0) return 0;
-  constexpr std::array kUnits = {TextUnits::characters, TextUnits::words, TextUnits::sentencepiece};
+  constexpr std::array kUnits = {TextUnits::characters, TextUnits::words, TextUnits::sentencepiece,
+                                 TextUnits::bpe};
   const std::string_view rest(reinterpret_cast<const char*>(bytes) + 1, size - 1);
   check_tokenizer(kUnits[bytes[0] % kUnits.size()], rest);
   check_token_file(file.write({bytes + 1, size - 1}));

@@ -27,7 +27,7 @@ TokenView beginning_of(const TokenView& text, int64_t tokens, const Tokenizer& t
           std::ssize(decoded) - std::count_if(decoded.begin(), decoded.end(), continues_character);
       view.counts.unknown += token == kUnknown ? 1 : 0;
       view.counts.lines += token == kEnd ? 1 : 0;
-      begins_line = token == kEnd;
+      begins_line = token == kEnd || tokenizer.ends_inside_word(token);
     }
   }
   return view;

@@ -75,6 +75,10 @@ std::shared_ptr<const Tokenizer> learn_tokenizer(const TextSource& text, const L
   uint64_t fingerprint = text.fingerprint();
   for (const int64_t number : {static_cast<int64_t>(input.units), input.vocabulary, input.min_count})
     fingerprint = hash_number(static_cast<uint64_t>(number), fingerprint);
+  if (input.units == TextUnits::bpe) {
+    fingerprint = hash_number(static_cast<uint64_t>(input.merges), fingerprint);
+    if (!input.model.empty()) fingerprint = hash_text(read_file(input.model), fingerprint);
+  }
   const fs::path kept = folder / (hexadecimal(fingerprint) + ".vocabulary");
   if (const auto vocabulary = read_kept_vocabulary(kept))
     return make_tokenizer(input.units, *vocabulary, kept.string());

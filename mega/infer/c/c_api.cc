@@ -248,7 +248,7 @@ mega_status mega_model_detokenize(const mega_model* model, const int32_t* tokens
     bool begins = begins_line != 0;
     for (const int32_t token : array(tokens, count, "tokens")) {
       const std::string part = tokenizer.text(token, begins);
-      if (!part.empty()) begins = part.back() == '\n';
+      if (!part.empty()) begins = part.back() == '\n' || tokenizer.ends_inside_word(token);
       all += part;
     }
     copy_out(all, array(text, capacity, "a text"), bytes, "bytes");

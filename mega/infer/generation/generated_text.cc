@@ -39,8 +39,9 @@ bool GeneratedText::ended() const { return output_.stopped() || tokens() >= max_
 int32_t GeneratedText::draw(std::span<const float> logits) {
   const int32_t token = sampler_.draw(logits_with_text(logits, tokenizer_), history_);
   log_probabilities_ += log_probability(logits, token);
+  const bool inside_word = !history_.empty() && tokenizer_.ends_inside_word(history_.back());
   history_.push_back(token);
-  piece_ = output_.add(tokenizer_.text(token, output_.begins_line()));
+  piece_ = output_.add(tokenizer_.text(token, inside_word || output_.begins_line()));
   text_ += piece_;
   return token;
 }
