@@ -29,6 +29,12 @@ double attention_multiply_adds(const BlockOptions& options, int64_t length) {
   return seen * real(options.shared + options.values);
 }
 
+double cross_multiply_adds(const BlockOptions& options, int64_t length) {
+  const int64_t d = options.width, z = options.shared;
+  const int64_t products = d * (2 * d + z) + d * d + d * (z + d);
+  return real(products) + real(length * (z + d));
+}
+
 double block_multiply_adds(const BlockOptions& options, int64_t length) {
   const int64_t d = options.width, z = options.shared, v = options.values;
   const int64_t products = d * v + d * (z + v + 2 * d) + v * d + 2 * d * options.hidden;
@@ -47,12 +53,27 @@ BlockActivations block_activations(const BlockOptions& block) {
   return {kept, mixed + 3 * z + 2 * v + 2 * d};
 }
 
+BlockActivations cross_activations(const BlockOptions& block) {
+  const double d = real(block.width), z = real(block.shared);
+  // Of the target: the query; the projection with its gates; the attention's output, and that times a gate;
+  // the candidate before and after its activation and what it changes in the query; the sum, the norm's
+  // input.
+  const double target = d + (2 * d + z) + 2 * d + 2 * d + 2 * d + 1 + 3 * d;
+  // Of the source: keys, and values before and after their activation.
+  const double source = z + 2 * d;
+  return {target + source, 3 * d + 2 * z + 2 * d};
+}
+
 double output_multiply_adds(const TokenOptions& options, int64_t width) {
   return output_rows(options) * real(width);
 }
 
 double output_bytes(const TokenOptions& options, int64_t width, int64_t tokens) {
-  const double rows = output_rows(options), d = real(width);
+  return softmax_bytes(output_rows(options), width, tokens);
+}
+
+double softmax_bytes(double rows, int64_t width, int64_t tokens) {
+  const double d = real(width);
   const double scores = std::min(real(tokens) * rows, std::max(real(1 << 21), 128 * rows));
   return 4.0 * (2 * scores + rows * d + real(tokens) * d);
 }

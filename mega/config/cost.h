@@ -13,6 +13,9 @@ namespace mega {
 double block_multiply_adds(const BlockOptions& options, int64_t length);
 double ema_multiply_adds(const BlockOptions& options);
 double attention_multiply_adds(const BlockOptions& options, int64_t length);
+// Of the cross-attention of a decoder's block: its projections of the query and of one position of the
+// source, and attention to a source of this length.
+double cross_multiply_adds(const BlockOptions& options, int64_t length);
 
 // Numbers per token that one block keeps for its backward pass, and those that the backward pass of the last
 // one needs for a moment.
@@ -20,6 +23,8 @@ struct BlockActivations {
   double kept = 0.0, moment = 0.0;
 };
 BlockActivations block_activations(const BlockOptions& options);
+// Of a decoder's cross-attention, per position of the source and of the target.
+BlockActivations cross_activations(const BlockOptions& options);
 
 // Per token of a language model's output layer: all of the vocabulary, or, of an adaptive one, what every
 // token needs: the frequent tokens and the choice among the other bands.
@@ -28,5 +33,7 @@ double output_multiply_adds(const TokenOptions& options, int64_t width);
 // Bytes of the output layer with its loss in a training step: scores of a few rows at a time
 // (mega/ops/softmax_loss.h), gradients of its weights and of its input.
 double output_bytes(const TokenOptions& options, int64_t width, int64_t tokens);
+// The same for a softmax over so many rows.
+double softmax_bytes(double rows, int64_t width, int64_t tokens);
 
 }  // namespace mega

@@ -48,6 +48,14 @@ const TokenOptions* token_options(const ModelOptions& options) {
   return dynamic_cast<const TokenOptions*>(&options.kind());
 }
 
+TranslationOptions* translation_options(ModelOptions& options) {
+  return dynamic_cast<TranslationOptions*>(&options.kind());
+}
+
+const TranslationOptions* translation_options(const ModelOptions& options) {
+  return dynamic_cast<const TranslationOptions*>(&options.kind());
+}
+
 std::optional<ModelOptions> baseline_of(const ModelOptions& options, const std::string& name) {
   for (ModelOptions candidate : all_kinds()) {
     const std::string kind = candidate.kind_name();

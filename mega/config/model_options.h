@@ -17,9 +17,9 @@
 namespace mega {
 
 // A new kind is a row here, and a row in the table that builds them (mega/baselines/model_builders.cc).
-using AnyModelOptions =
-    std::variant<ClassifierOptions, MatcherOptions, TransformerOptions, LanguageModelOptions,
-                 TransformerLanguageOptions, TranslatorOptions, ImageClassifierOptions, LinearOptions>;
+using AnyModelOptions = std::variant<ClassifierOptions, MatcherOptions, TransformerOptions,
+                                     LanguageModelOptions, TransformerLanguageOptions, TranslatorOptions,
+                                     TransformerTranslationOptions, ImageClassifierOptions, LinearOptions>;
 
 struct ModelOptions {
   AnyModelOptions model;
@@ -43,6 +43,10 @@ const SequenceOptions* sequence_options(const ModelOptions& options);
 // The fields that all language models share; null for other kinds.
 TokenOptions* token_options(ModelOptions& options);
 const TokenOptions* token_options(const ModelOptions& options);
+
+// The fields that all translators share; null for other kinds.
+TranslationOptions* translation_options(ModelOptions& options);
+const TranslationOptions* translation_options(const ModelOptions& options);
 
 // The baseline called `name` of a Mega model: the same task, the same size. Kinds of several tasks share a
 // name: "transformer" beside a language model is "transformer_language". None where there is no such.

@@ -17,15 +17,22 @@ void check_heads(int64_t width, int64_t heads) {
           width);
 }
 
-// Under the names of fairseq.
+// Of NAME.q_proj, NAME.k_proj, ...
+void add_attention_tensors(TensorList& list, const std::string& name, int64_t width, ModelPart part) {
+  for (const char* projection : {"q_proj", "k_proj", "v_proj", "out_proj"})
+    list.add_linear(name + "." + projection, width, width, part);
+  list.add_layer_norm(name + "_layer_norm", width);
+}
+
+// Under the names of fairseq; a decoder that attends to a source has cross-attention.
 template <class Options>
-void add_layer_tensors(TensorList& list, const std::string& name, const Options& options) {
+void add_layer_tensors(TensorList& list, const std::string& name, const Options& options, int64_t layers,
+                       bool cross_attention = false) {
   const int64_t d = options.width;
-  for (int64_t i = 0; i < options.layers; ++i) {
+  for (int64_t i = 0; i < layers; ++i) {
     const std::string layer = name + ".layers." + std::to_string(i);
-    for (const char* projection : {"q_proj", "k_proj", "v_proj", "out_proj"})
-      list.add_linear(layer + ".self_attn." + projection, d, d, ModelPart::attention);
-    list.add_layer_norm(layer + ".self_attn_layer_norm", d);
+    add_attention_tensors(list, layer + ".self_attn", d, ModelPart::attention);
+    if (cross_attention) add_attention_tensors(list, layer + ".encoder_attn", d, ModelPart::cross_attention);
     list.add_linear(layer + ".fc1", options.hidden, d, ModelPart::feed_forward);
     list.add_linear(layer + ".fc2", d, options.hidden, ModelPart::feed_forward);
     list.add_layer_norm(layer + ".final_layer_norm", d);
@@ -39,6 +46,12 @@ double layer_multiply_adds(int64_t width, int64_t hidden, double seen) {
   return projections + scores_and_values + feed_forward;
 }
 
+// Of a decoder's layer beyond that: its attention to a source of so many positions.
+double cross_multiply_adds(int64_t width, double seen) {
+  const double d = real(width);
+  return 4 * d * d + 2 * d * seen;
+}
+
 // Numbers that a layer keeps for its backward pass, per token.
 double kept_by_layer(int64_t width, int64_t hidden, int64_t heads) {
   const double d = real(width), f = real(hidden), h = real(heads);
@@ -46,6 +59,13 @@ double kept_by_layer(int64_t width, int64_t hidden, int64_t heads) {
   // each norm with its two statistics, and the output of one (postnorm) or of both in place of the layer's
   // input (prenorm, where that is the input of a norm); the hidden layer before its activation.
   return d + 3 * d + d + h + 2 * (d + 2) + d + f;
+}
+
+// The same of its attention to a source: keys and values of the source; the query's projection, the
+// attention's output with a normalizer for each head, the input of the norm with its statistics, its output.
+double kept_by_cross_attention(int64_t width, int64_t heads) {
+  const double d = real(width), h = real(heads);
+  return 2 * d + d + d + h + (d + 2) + d;
 }
 
 // Numbers alive for a moment in the backward pass of the last layer, beyond what it has freed by then, per
@@ -56,14 +76,18 @@ double moment_of_layer(int64_t width, int64_t hidden) {
   return std::max(2 * f + d, 2 * d);
 }
 
-// The width of a Transformer's feed-forward that gives each of its blocks as many parameters: the weights of
-// a Mega block, 2 d v + d (z + v + 2 d) + 2 d f + 4 k n, less the 4 d^2 of its attention, at 2 d for each
-// unit.
-int64_t hidden_like(const BlockOptions& block) {
+// The weights of a Mega block without biases and norms: 2 d v + d (z + v + 2 d) + 2 d f + 4 k n.
+int64_t block_weights(const BlockOptions& block) {
   const int64_t d = block.width, v = block.values, z = block.shared, f = block.hidden;
   const int64_t k = block.ema.bidirectional ? 2 * d : d;
-  const int64_t weights = 2 * d * v + d * (z + v + 2 * d) + 2 * d * f + 4 * k * block.ema.dimension;
-  return std::max<int64_t>(1, (weights - 4 * d * d + d) / (2 * d));
+  return 2 * d * v + d * (z + v + 2 * d) + 2 * d * f + 4 * k * block.ema.dimension;
+}
+
+// The width of a Transformer's feed-forward that gives each of its blocks as many parameters: the weights of
+// a Mega block, less the 4 d^2 of its attention, at 2 d for each unit.
+int64_t hidden_like(const BlockOptions& block) {
+  const int64_t d = block.width;
+  return std::max<int64_t>(1, (block_weights(block) - 4 * d * d + d) / (2 * d));
 }
 
 // Width, feed-forward and dropout of a Transformer beside this block; as many heads as divide the width.
@@ -90,7 +114,7 @@ std::vector<TensorInfo> TransformerOptions::tensors() const {
   add_head_tensors(list, *this, documents, width);
   add_input_embedding_tensors(list, encoder + ".embed_tokens", *this, width);
   if (normalize_embedding) list.add_layer_norm(encoder + ".emb_layer_norm", width);
-  add_layer_tensors(list, encoder, *this);
+  add_layer_tensors(list, encoder, *this, layers);
   return list.take();
 }
 
@@ -124,7 +148,7 @@ void TransformerLanguageOptions::check() const {
 std::vector<TensorInfo> TransformerLanguageOptions::tensors() const {
   TensorList list;
   add_token_tensors(list, *this, width);
-  add_layer_tensors(list, "decoder", *this);
+  add_layer_tensors(list, "decoder", *this, layers);
   list.add_layer_norm("decoder.layer_norm", width);
   return list.take();
 }
@@ -154,6 +178,52 @@ bool TransformerLanguageOptions::match(const ModelKind& other) {
     window = std::max<int64_t>(1, 3 * mega->block.chunk / 2);
     stride = std::max<int64_t>(1, mega->block.chunk / 4);
   }
+  return true;
+}
+
+void TransformerTranslationOptions::check() const {
+  check_heads(width, heads);
+  check_translation_layers(*this);
+}
+
+std::vector<TensorInfo> TransformerTranslationOptions::tensors() const {
+  TensorList list;
+  add_translation_tensors(list, *this, width);
+  add_layer_tensors(list, "encoder", *this, encoder_layers);
+  add_layer_tensors(list, "decoder", *this, decoder_layers, /*cross_attention=*/true);
+  return list.take();
+}
+
+double TransformerTranslationOptions::multiply_adds(int64_t length) const {
+  const double past = (real(length) + 1.0) / 2.0;
+  const double decoder_layer =
+      layer_multiply_adds(width, hidden, past) + cross_multiply_adds(width, real(length));
+  return real(encoder_layers) * layer_multiply_adds(width, hidden, real(length)) +
+         real(decoder_layers) * decoder_layer + real(vocabulary * width);
+}
+
+double TransformerTranslationOptions::activation_bytes(int64_t length, int64_t batch) const {
+  const double tokens = real(length) * real(batch);
+  const double kept = real(encoder_layers + decoder_layers) * kept_by_layer(width, hidden, heads) +
+                      real(decoder_layers) * kept_by_cross_attention(width, heads) + 2 * real(width);
+  // Either the last layer, or the output layer.
+  const double layer = 4.0 * tokens * moment_of_layer(width, hidden);
+  return 4.0 * tokens * kept + std::max(layer, softmax_bytes(real(vocabulary), width, length * batch));
+}
+
+// Its feed-forward is a multiple of the width, as Transformers are built: the one that brings encoder and
+// decoder together nearest to Mega's. Beside the paper's translator that is the base size.
+bool TransformerTranslationOptions::match(const ModelKind& other) {
+  const auto* mega = dynamic_cast<const TranslatorOptions*>(&other);
+  if (mega == nullptr) return false;
+  static_cast<TranslationOptions&>(*this) = *mega;
+  match_block(*this, mega->block, 8);
+  const int64_t d = width, z = mega->block.shared, layers = encoder_layers + decoder_layers;
+  const int64_t cross = 2 * d * z;  // beyond the 4 d^2 that both have
+  const int64_t weights = encoder_layers * block_weights(mega->block) +
+                          decoder_layers * (block_weights(decoder_block(*mega)) + cross);
+  const int64_t multiple = (weights - layers * 4 * d * d + layers * d * d) / (2 * layers * d * d);
+  hidden = d * std::max<int64_t>(1, multiple);
   return true;
 }
 

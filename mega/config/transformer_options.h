@@ -7,6 +7,7 @@
 #include "mega/base/options.h"
 #include "mega/config/classifier_options.h"
 #include "mega/config/language_options.h"
+#include "mega/config/translator_options.h"
 
 namespace mega {
 
@@ -87,6 +88,37 @@ struct TransformerLanguageOptions : TokenOptions {
     v.field("activation", self.activation, "activation of the feed-forward");
     v.field("window", self.window, "tokens that are read together when a text is scored", Range{1, 1e9});
     v.field("stride", self.stride, "tokens of a window that are scored, its last", Range{1, 1e9});
+    v.field("dropout", self.dropout, "on the embedding and on the output of each sublayer", kProbability);
+    v.field("attention_dropout", self.attention_dropout, "on attention weights", kProbability);
+    v.field("activation_dropout", self.activation_dropout, "inside the feed-forward", kProbability);
+  }
+};
+
+// The Transformer that the paper compares translators with, by default of its base size (Vaswani et al.
+// 2017): sinusoidal positions, postnorm, no final norm.
+struct TransformerTranslationOptions : TranslationOptions {
+  static constexpr const char* kind = "transformer_translation";
+  int64_t width = 512;
+  int64_t hidden = 2048;
+  int64_t heads = 8;
+  Activation activation = Activation::relu;
+  double dropout = 0.1;
+  double attention_dropout = 0.0;
+  double activation_dropout = 0.0;
+
+  void check() const override;
+  std::vector<TensorInfo> tensors() const override;
+  double multiply_adds(int64_t length) const override;
+  double activation_bytes(int64_t length, int64_t batch) const override;
+  bool match(const ModelKind& other) override;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    TranslationOptions::visit(self, v);
+    v.field("width", self.width, "D, width of the model", kWidth);
+    v.field("hidden", self.hidden, "width inside the feed-forward", kWidth);
+    v.field("heads", self.heads, "attention heads; divides the width", Range{1, 1024});
+    v.field("activation", self.activation, "activation of the feed-forward");
     v.field("dropout", self.dropout, "on the embedding and on the output of each sublayer", kProbability);
     v.field("attention_dropout", self.attention_dropout, "on attention weights", kProbability);
     v.field("activation_dropout", self.activation_dropout, "inside the feed-forward", kProbability);

@@ -9,7 +9,8 @@ namespace mega::train {
 
 std::unique_ptr<Job> make_job(const Recipe& recipe) {
   require(
-      recipe.model.kind().is_available(), "models of kind ", in_quotes(recipe.model.kind_name()),
+      recipe.model.kind().is_available() && translation_options(recipe.model) == nullptr, "models of kind ",
+      in_quotes(recipe.model.kind_name()),
       " can be described (`mega inspect`) but not trained yet. What can be trained: classifiers of texts, "
       "sounds, pictures and series, and language models; `mega presets` lists them");
   if (token_options(recipe.model) != nullptr) return std::make_unique<LanguageJob>(recipe);

@@ -12,8 +12,8 @@ using testing::contains;
 using testing::error_of;
 
 TEST(ModelOptions, EachKindIsValidByDefaultAndRoundTrips) {
-  for (const char* kind :
-       {"classifier", "matcher", "transformer", "language", "transformer_language", "translator", "image"}) {
+  for (const char* kind : {"classifier", "matcher", "transformer", "language", "transformer_language",
+                           "translator", "transformer_translation", "image"}) {
     ModelOptions options;
     set_option(options, std::string("kind=") + kind);
     EXPECT_NO_THROW(validate(options)) << kind;
@@ -73,6 +73,30 @@ TEST(ModelOptions, TheDecoderSeesOnlyThePast) {
   EXPECT_TRUE(block.causal);
   EXPECT_FALSE(block.ema.bidirectional);
   EXPECT_NO_THROW(validate(block));
+}
+
+TEST(ModelOptions, SharedEmbeddingsNeedOneVocabulary) {
+  for (const char* kind : {"translator", "transformer_translation"}) {
+    ModelOptions options;
+    set_option(options, std::string("kind=") + kind);
+    set_option(options, "source_vocabulary=1000");
+    EXPECT_PRED2(contains, error_of([&] { validate(options); }),
+                 "model: source_vocabulary: a source of 1000 token types and a target of 32768");
+    set_option(options, "vocabulary=1000");
+    EXPECT_NO_THROW(validate(options));
+    set_option(options, "vocabulary=2000");
+    set_option(options, "share_embeddings=false");
+    EXPECT_NO_THROW(validate(options));
+  }
+}
+
+TEST(ModelOptions, CrossAttentionLimitsSentencesWhateverTheChunk) {
+  TranslatorOptions translator;
+  translator.block.max_positions = 300;
+  translator.block.chunk = 16;
+  EXPECT_EQ(translator.max_length(), 300);
+  translator.block.position = PositionKind::rotary;
+  EXPECT_EQ(translator.max_length(), 0);
 }
 
 TEST(ModelOptions, OnlySeriesHaveChannels) {

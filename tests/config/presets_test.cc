@@ -99,6 +99,12 @@ int64_t model(const TranslatorOptions& o) {
          o.decoder_layers * (block(decoder) + cross_attention(decoder));
 }
 
+int64_t model(const TransformerTranslationOptions& o) {
+  const int64_t d = o.width, feed_forward = linear(d, o.hidden) + linear(o.hidden, d);
+  return o.vocabulary * d + o.encoder_layers * (4 * linear(d, d) + feed_forward + 4 * d) +
+         o.decoder_layers * (8 * linear(d, d) + feed_forward + 6 * d);
+}
+
 int64_t model(const ImageClassifierOptions& o) {
   const int64_t d = o.block.width;
   return linear(o.patch * o.patch * o.channels, d) + o.layers * block(o.block) + final_norm(o.block) +
@@ -214,6 +220,19 @@ TEST(Change, ATransformerKeepsTheTaskOfWhatItReplaces) {
   recipe = load_preset("lra-retrieval");
   change(recipe, " model.kind = transformer ");
   EXPECT_EQ(std::get<TransformerOptions>(recipe.model.model).documents, 2);
+}
+
+TEST(Change, ATranslatorsTransformerIsOfTheBaseSize) {
+  Recipe recipe = load_preset("wmt16-en-de");
+  change(recipe, "model.kind=transformer");
+  validate(recipe);
+  const auto& base = std::get<TransformerTranslationOptions>(recipe.model.model);
+  EXPECT_EQ(base.encoder_layers, 6);
+  EXPECT_EQ(base.decoder_layers, 6);
+  EXPECT_EQ(base.width, 512);
+  EXPECT_EQ(base.hidden, 2048);
+  EXPECT_EQ(base.heads, 8);
+  EXPECT_EQ(base.dropout, 0.15);
 }
 
 TEST(Change, ALanguageModelsTransformerHasItsSizeAndTrainsOnItsWindow) {

@@ -17,7 +17,8 @@ const std::map<std::string, int64_t> kReleased = {
     {"lra-pathfinder", 1'386'874}, {"lra-pathfinder-chunk", 1'376'122},  //
     {"lra-pathx", 381'948},        {"lra-pathx-chunk", 283'644},         //
     {"sc-base", 343'134},          {"sc-big", 475'890},                  //
-    {"enwik8", 39'137'792},        {"wikitext103", 252'237'824}};
+    {"enwik8", 39'137'792},        {"wikitext103", 252'237'824},         //
+    {"wmt16-en-de", 63'136'750}};
 
 TEST(ParameterCount, HasTheParametersOfTheReleasedModels) {
   for (const auto& [preset, expected] : kReleased) {
@@ -35,6 +36,45 @@ TEST(ParameterCount, EveryClassifierOfThePaperIsThere) {
     const bool classifier = name.starts_with("lra-") || name.starts_with("sc-");
     EXPECT_TRUE(!classifier || kReleased.contains(name)) << name;
   }
+}
+
+TEST(ParameterCount, OfATranslatorByItsVocabulary) {
+  ModelOptions options = load_preset("wmt16-en-de").model;
+  const auto total = [&](int64_t vocabulary) {
+    translation_options(options)->vocabulary = vocabulary;
+    return count_parameters(options).total;
+  };
+  EXPECT_EQ(total(33'008), 63'259'630);
+  EXPECT_EQ(total(40'320), 67'003'374);
+  const auto parts = count_parameters(options).parts;
+  EXPECT_EQ(parts.at("embedding"), 20'643'840) << "both languages and the output layer have the same";
+  EXPECT_EQ(parts.at("positions"), 36'846);
+}
+
+// Transformer-base: the paper says 65M.
+TEST(ParameterCount, OfTheTransformerBesideATranslator) {
+  ModelOptions options = load_preset("wmt16-en-de").model;
+  for (const auto& [vocabulary, expected] : {std::pair(32'768, 60'915'712), std::pair(40'320, 64'782'336)}) {
+    translation_options(options)->vocabulary = vocabulary;
+    EXPECT_EQ(count_parameters(*baseline_of(options, "transformer")).total, expected);
+    TransformerTranslationOptions base;
+    base.vocabulary = vocabulary;
+    EXPECT_EQ(count_parameters({base}).total, expected) << "by default";
+  }
+}
+
+TEST(ParameterCount, SeparateVocabulariesAndUntiedOutput) {
+  TranslatorOptions options;
+  options.block.width = options.block.values = options.block.hidden = 8;
+  options.block.shared = 4;
+  options.vocabulary = 100;
+  const int64_t shared = count_parameters({options}).total;
+  options.share_embeddings = false;
+  EXPECT_EQ(count_parameters({options}).total, shared + 100 * 8);
+  options.source_vocabulary = 30;
+  EXPECT_EQ(count_parameters({options}).total, shared + 30 * 8);
+  options.tie_output = false;
+  EXPECT_EQ(count_parameters({options}).total, shared + (30 + 100) * 8);
 }
 
 TEST(ParameterCount, SaysWhichPartsThereAre) {
