@@ -40,14 +40,16 @@ void for_each_block(const Tensor& x, const Tensor& weight, const Body& body) {
 
 struct SoftmaxLosses : torch::autograd::Function<SoftmaxLosses> {
   static Tensor forward(AutogradContext* context, const Tensor& input, const Tensor& matrix,
-                        const Tensor& targets) {
+                        const Tensor& targets, double smoothing) {
     const Tensor x = input.contiguous(), weight = matrix.contiguous();
     const Tensor normalizer = torch::empty({x.size(0)}, x.options()), own = torch::empty_like(normalizer);
     for_each_block(x, weight, [&](const Tensor& scores, int64_t begin, int64_t count) {
       normalizer.narrow(0, begin, count).copy_(scores.logsumexp(1));
-      own.narrow(0, begin, count)
-          .copy_(scores.gather(1, targets.narrow(0, begin, count).unsqueeze(1)).squeeze(1));
+      Tensor expected = scores.gather(1, targets.narrow(0, begin, count).unsqueeze(1)).squeeze(1);
+      if (smoothing > 0.0) expected = (1.0 - smoothing) * expected + smoothing * scores.mean(1);
+      own.narrow(0, begin, count).copy_(expected);
     });
+    save(context, smoothing);
     context->save_for_backward({x, weight, targets, normalizer});
     return normalizer - own;
   }
@@ -56,16 +58,19 @@ struct SoftmaxLosses : torch::autograd::Function<SoftmaxLosses> {
     require_first_derivative("the softmax loss");
     const auto kept = context->get_saved_variables();
     const Tensor &x = kept[0], &weight = kept[1], &targets = kept[2], &normalizer = kept[3];
+    const auto smoothing = saved<double>(context);
     const Tensor gradient = gradients[0].contiguous();
     const bool for_x = context->needs_input_grad(0), for_weight = context->needs_input_grad(1);
     const int64_t width = x.size(1), vocabulary = weight.size(0);
     Tensor dx = for_x ? torch::empty_like(x) : Tensor();
     Tensor dweight = for_weight ? torch::zeros_like(weight) : Tensor();
     for_each_block(x, weight, [&](const Tensor& scores, int64_t begin, int64_t count) {
-      // d loss / d scores = (softmax - one_hot(target)) * gradient of the row.
+      // d loss / d scores = (softmax - (1 - e) one_hot(target) - e / V) * gradient of the row.
       scores.sub_(normalizer.narrow(0, begin, count).unsqueeze(1)).exp_();
+      if (smoothing > 0.0) scores.sub_(smoothing / static_cast<double>(vocabulary));
       const Tensor rows = gradient.narrow(0, begin, count).unsqueeze(1);
-      scores.mul_(rows).scatter_add_(1, targets.narrow(0, begin, count).unsqueeze(1), -rows);
+      scores.mul_(rows).scatter_add_(1, targets.narrow(0, begin, count).unsqueeze(1),
+                                     rows * (smoothing - 1.0));
       const Tensor part = x.narrow(0, begin, count);
       if (for_x)
         matmul(count, width, vocabulary, dense(scores), dense(weight),
@@ -74,13 +79,13 @@ struct SoftmaxLosses : torch::autograd::Function<SoftmaxLosses> {
         matmul(vocabulary, width, count, dense(scores, true), dense(part), dweight.data_ptr<float>(), width,
                /*accumulate=*/true);
     });
-    return {dx, dweight, Tensor()};
+    return {dx, dweight, Tensor(), Tensor()};
   }
 };
 
 }  // namespace
 
-Tensor softmax_losses(const Tensor& x, const Tensor& weight, const Tensor& targets) {
+Tensor softmax_losses(const Tensor& x, const Tensor& weight, const Tensor& targets, double smoothing) {
   require(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(1) && targets.dim() == 1 &&
               targets.size(0) == x.size(0) && targets.scalar_type() == torch::kInt64,
           "softmax loss: expected x (M, D), weight (V, D) and int64 targets (M), got ", x.sizes(), ", ",
@@ -88,8 +93,12 @@ Tensor softmax_losses(const Tensor& x, const Tensor& weight, const Tensor& targe
   if (x.size(0) == 0) return x.sum(1);
   require(targets.min().item<int64_t>() >= 0 && targets.max().item<int64_t>() < weight.size(0),
           "softmax loss: a target is outside 0 to ", weight.size(0) - 1);
-  if (use_fused(x)) return SoftmaxLosses::apply(x, weight, targets);
-  return -torch::log_softmax(torch::mm(x, weight.t()), 1).gather(1, targets.unsqueeze(1)).squeeze(1);
+  require(smoothing >= 0.0 && smoothing <= 1.0, "softmax loss: a label smoothing of ", smoothing,
+          " is no share of 1");
+  if (use_fused(x)) return SoftmaxLosses::apply(x, weight, targets, smoothing);
+  const Tensor losses = -torch::log_softmax(torch::mm(x, weight.t()), 1);
+  const Tensor own = losses.gather(1, targets.unsqueeze(1)).squeeze(1);
+  return smoothing > 0.0 ? (1.0 - smoothing) * own + smoothing * losses.mean(1) : own;
 }
 
 }  // namespace mega::ops
