@@ -1,7 +1,7 @@
 // Our modules against values computed by the released implementation: outputs and gradients, in both forms.
 //
 // MEGA_GOLDEN_DIR names the folder of *.safetensors files, described in tests/golden/README.md. The prefix of
-// a file's name selects its test case. Files of parts that are not implemented yet are skipped as pending.
+// a file's name selects its test case.
 #include "tests/golden/golden.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -29,52 +28,16 @@
 #include "mega/train/adamw.h"
 #include "mega/train/schedule.h"
 #include "tests/golden/options.h"
+#include "tests/golden/streams.h"
+#include "tests/golden/translation.h"
 
 namespace mega::testing {
 namespace {
-
-// Layers are (time, batch, channel) in the files and (batch, time, channel) here; converts either way.
-Tensor swap(const Tensor& x) { return x.transpose(0, 1); }
-
-using Lengths = std::vector<int64_t>;
-
-// Feeds x (B, L, D) and its mask in segments to step(x, mask) and concatenates the results.
-template <class Step>
-Tensor stream(const Tensor& x, const Tensor& mask, const Lengths& lengths, const Step& step) {
-  std::vector<Tensor> outputs;
-  int64_t begin = 0;
-  for (const int64_t length : lengths) {
-    const Tensor piece_mask = mask.defined() ? mask.narrow(1, begin, length) : mask;
-    outputs.push_back(step(x.narrow(1, begin, length), piece_mask));
-    begin += length;
-  }
-  require(begin == x.size(1), "segments of ", begin, " positions in all, the input has ", x.size(1));
-  return torch::cat(outputs, 1);
-}
-
-Lengths single_steps(int64_t length) { return Lengths(static_cast<size_t>(length), 1); }
-
-Lengths random_cuts(int64_t length, uint32_t seed) {
-  std::mt19937 random(seed);
-  Lengths lengths;
-  for (int64_t left = length; left > 0; left -= lengths.back())
-    lengths.push_back(std::min<int64_t>(left, 1 + random() % 13));
-  return lengths;
-}
 
 Lengths segments(Golden& golden) {
   Lengths lengths;
   for (const std::string& text : split(golden.option("segments"), ',')) lengths.push_back(std::stoll(text));
   return lengths;
-}
-
-// Splitting a stream differently from the file must give the same: run(lengths) returns out.y in the file's
-// layout.
-template <class Run>
-void check_other_cuts(Golden& golden, int64_t length, const Run& run) {
-  golden.value("out.y", run(single_steps(length)), " (single steps)");
-  for (const uint32_t seed : {1, 2, 3})
-    golden.value("out.y", run(random_cuts(length, seed)), " (random cuts " + std::to_string(seed) + ")");
 }
 
 void ema_case(Golden& golden) {
@@ -434,8 +397,9 @@ const std::vector<Kind> kKinds = {
     {"lra_", "LRAModel", lra_case},
     {"speech_", "SCRawModel", speech_case},
     {"lm_", "MegaLanguageModel", language_case},
+    {"mt_", "MegaModel", translator_case},
+    {"xfm_mt_", "TransformerModel", translation_transformer_case},
 };
-const std::vector<std::string> kPending = {"mt_"};
 
 struct Case {
   std::filesystem::path path;
@@ -508,9 +472,6 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenTest);
 
 TEST_P(GoldenTest, Agrees) {
   const std::string name = GetParam().path.stem().string();
-  for (const std::string& prefix : kPending)
-    if (name.starts_with(prefix)) GTEST_SKIP() << "pending: " << name;
-
   Golden golden(GetParam().path);
   const std::string module = golden.option("module");
   const bool known = std::any_of(kKinds.begin(), kKinds.end(),

@@ -4,8 +4,10 @@
 #include "mega/baselines/language_transformer.h"
 #include "mega/baselines/linear.h"
 #include "mega/baselines/transformer.h"
+#include "mega/baselines/translation_transformer.h"
 #include "mega/models/classifier.h"
 #include "mega/models/language_model.h"
+#include "mega/models/translator.h"
 
 namespace mega::baselines {
 namespace {
@@ -21,8 +23,10 @@ struct Build {
   Model operator()(const ClassifierOptions& o) const { return build(models::Classifier(o)); }
   Model operator()(const MatcherOptions& o) const { return build(models::Matcher(o)); }
   Model operator()(const LanguageModelOptions& o) const { return build(models::LanguageModel(o)); }
+  Model operator()(const TranslatorOptions& o) const { return build(models::Translator(o)); }
   Model operator()(const TransformerOptions& o) const { return build(Transformer(o)); }
   Model operator()(const TransformerLanguageOptions& o) const { return build(LanguageTransformer(o)); }
+  Model operator()(const TransformerTranslationOptions& o) const { return build(TranslationTransformer(o)); }
   Model operator()(const LinearOptions& o) const { return build(Linear(o)); }
   Model operator()(const ModelKind&) const { fail("this version cannot build such a model yet"); }
 };
@@ -47,6 +51,10 @@ std::shared_ptr<models::SequenceModel> make_sequence_model(const ModelOptions& o
 
 std::shared_ptr<models::TokenModel> make_token_model(const ModelOptions& options) {
   return make<models::TokenModel>(options, "a language model");
+}
+
+std::shared_ptr<models::TranslationModel> make_translation_model(const ModelOptions& options) {
+  return make<models::TranslationModel>(options, "a translator");
 }
 
 }  // namespace mega::baselines

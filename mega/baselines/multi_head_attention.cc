@@ -1,6 +1,7 @@
 #include "mega/baselines/multi_head_attention.h"
 
 #include "mega/base/error.h"
+#include "mega/ops/check.h"
 #include "mega/ops/dropout.h"
 #include "mega/ops/linear.h"
 
@@ -34,28 +35,62 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(int64_t width, int64_t heads, boo
   out_proj = register_module("out_proj", torch::nn::Linear(width, width));
 }
 
+Tensor MultiHeadAttentionImpl::queries(const Tensor& x) {
+  return ops::linear(x, q_proj->weight, q_proj->bias);
+}
+
+// A bias of the keys shifts all scores of a query equally, which softmax ignores. It is omitted, so that
+// its gradient is exactly zero instead of rounding noise.
+Tensor MultiHeadAttentionImpl::keys(const Tensor& x) { return ops::linear(x, k_proj->weight, Tensor()); }
+
+Tensor MultiHeadAttentionImpl::values(const Tensor& x) {
+  return ops::linear(x, v_proj->weight, v_proj->bias);
+}
+
+// Softmax of q.k / sqrt(D / heads).
+Tensor MultiHeadAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v,
+                                      const ops::RelativeBias& bias, const Tensor& padding, bool causal,
+                                      int64_t first_position) {
+  ops::AttentionSettings settings;
+  settings.heads = heads_;
+  settings.causal = causal;
+  settings.first_position = first_position;
+  settings.dropout = ops::draw_dropout(dropout_, is_training());
+  const Tensor attended = ops::attention(q, k, v, bias, padding, settings);
+  return ops::linear(attended, out_proj->weight, out_proj->bias);
+}
+
 Tensor MultiHeadAttentionImpl::forward(const Tensor& x, const Tensor& mask, const ops::RelativeBias& bias,
                                        nn::GatedAttentionState* state) {
-  const Tensor q = ops::linear(x, q_proj->weight, q_proj->bias);
-  // A bias of the keys shifts all scores of a query equally, which softmax ignores. It is omitted, so that
-  // its gradient is exactly zero instead of rounding noise.
-  Tensor k = ops::linear(x, k_proj->weight, Tensor());
-  Tensor v = ops::linear(x, v_proj->weight, v_proj->bias);
-  Tensor padding = mask;
-  ops::AttentionSettings settings;  // softmax of q.k / sqrt(D / heads)
-  settings.heads = heads_;
-  settings.causal = causal_;
-  settings.dropout = ops::draw_dropout(dropout_, is_training());
+  const Tensor q = queries(x);
+  Tensor k = keys(x), v = values(x), padding = mask;
+  int64_t position = 0;
   if (state != nullptr) {
     check_state(*state, x.size(0));
-    settings.first_position = state->position;
+    position = state->position;
     k = append(state->keys, k);
     v = append(state->values, v);
     padding = append_padding(*state, mask, x);
     *state = {.ema = {}, .keys = k, .values = v, .padding = padding, .position = k.size(1)};
   }
-  const Tensor attended = ops::attention(q, k, v, bias, padding, settings);
-  return ops::linear(attended, out_proj->weight, out_proj->bias);
+  return attend(q, k, v, bias, padding, causal_, position);
+}
+
+Tensor MultiHeadAttentionImpl::forward_cross(const Tensor& x, const nn::Source& source,
+                                             nn::CrossAttentionState* state) {
+  nn::CrossAttentionState read;
+  if (state != nullptr) read = *state;
+  if (!read.keys.defined()) {
+    require(source.encoded.defined(), "attention to a source needs one");
+    ops::check_sequence("attention to a source", source.encoded, width_, k_proj->weight);
+    ops::check_mask("attention to a source", source.mask, source.encoded.size(0), source.encoded.size(1));
+    read = {keys(source.encoded), values(source.encoded), source.mask, 0};
+  }
+  check_state(read, x.size(0));
+  const Tensor y = attend(queries(x), read.keys, read.values, {}, read.padding, /*causal=*/false, 0);
+  read.position += x.size(1);
+  if (state != nullptr) *state = read;
+  return y;
 }
 
 void MultiHeadAttentionImpl::check_state(const nn::GatedAttentionState& state, int64_t batch) const {
@@ -70,6 +105,16 @@ void MultiHeadAttentionImpl::check_state(const nn::GatedAttentionState& state, i
   require(!state.padding.defined() || (state.padding.sizes() == torch::IntArrayRef({batch, state.position}) &&
                                        state.padding.scalar_type() == torch::kBool),
           "the state's padding does not fit ", batch, " sequences at position ", state.position);
+}
+
+void MultiHeadAttentionImpl::check_state(const nn::CrossAttentionState& state, int64_t batch) const {
+  const auto fits = [&](const Tensor& x) {
+    return x.defined() && x.dim() == 3 && x.size(0) == batch && x.size(1) == state.keys.size(1) &&
+           x.size(2) == width_ && x.scalar_type() == k_proj->weight.scalar_type();
+  };
+  require(fits(state.keys) && fits(state.values), "keys ", state.keys.sizes(), " and values of a source do ",
+          "not fit ", batch, " sequences of a Transformer of width ", width_);
+  ops::check_mask("attention to a source", state.padding, batch, state.keys.size(1));
 }
 
 }  // namespace mega::baselines

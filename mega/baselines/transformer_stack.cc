@@ -23,8 +23,11 @@ TransformerStack::TransformerStack(const TransformerStackOptions& options, torch
 
 void TransformerStack::reset_parameters() { reset_layers(*list_); }
 
+void TransformerStack::reset_parameters_uniformly() { reset_layers_uniformly(*list_); }
+
 Tensor TransformerStack::forward(Tensor x, const Tensor& mask, nn::State* state, const nn::Source& source) {
-  require(!source.encoded.defined(), "this Transformer has no cross-attention");
+  require(options_.layer.cross_attention || !source.encoded.defined(),
+          "this Transformer has no cross-attention");
   // Taken from the keys rather than state.position, because a table of positions of this length is built.
   const Tensor keys = state == nullptr ? Tensor() : state->blocks[0].attention.keys;
   const int64_t position = keys.defined() ? keys.size(1) : 0;
@@ -36,7 +39,7 @@ Tensor TransformerStack::forward(Tensor x, const Tensor& mask, nn::State* state,
   if (embedding_norm_) x = embedding_norm_->forward(x);
   x = nn::begin_stack(x, mask, options_.layer.dropout, holder_.is_training());
   for (size_t i = 0; i < layers_.size(); ++i) {
-    x = layers_[i]->forward(x, mask, bias, state == nullptr ? nullptr : &state->blocks[i]);
+    x = layers_[i]->forward(x, mask, bias, state == nullptr ? nullptr : &state->blocks[i], source);
     ops::watch("layers." + std::to_string(i), x);
   }
   return final_norm_ ? final_norm_->forward(x) : x;

@@ -29,6 +29,8 @@ class TransformerStack : public nn::Stack {
 
   // As in BERT: weights are normal with standard deviation 0.02, biases zero.
   void reset_parameters();
+  // As in fairseq's translation (mega/baselines/transformer_layer.h).
+  void reset_parameters_uniformly();
 
  private:
   TransformerStackOptions options_;

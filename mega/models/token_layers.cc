@@ -12,21 +12,27 @@ namespace {
 
 using torch::Tensor;
 
-// Registers a parameter as decoder.NAME.weight.
-Tensor register_weight(torch::nn::Module& decoder, const char* name, std::vector<int64_t> sizes) {
-  auto holder = std::make_shared<torch::nn::Module>();
-  decoder.register_module(name, holder);
-  return holder->register_parameter("weight", torch::empty(sizes));
+double root(int64_t width) { return std::sqrt(static_cast<double>(width)); }
+
+// Registers a parameter as NAME.weight of the holder.
+Tensor register_weight(torch::nn::Module& holder, const char* name, std::vector<int64_t> sizes) {
+  auto module = std::make_shared<torch::nn::Module>();
+  holder.register_module(name, module);
+  return module->register_parameter("weight", torch::empty(sizes));
 }
 
-double inverse_root(int64_t width) { return 1.0 / std::sqrt(static_cast<double>(width)); }
+Tensor register_embeddings(torch::nn::Module& holder, int64_t vocabulary, int64_t width) {
+  const torch::NoGradGuard guard;
+  const Tensor weight = register_weight(holder, "embed_tokens", {vocabulary, width});
+  weight.normal_(0.0, 1.0 / root(width));
+  if (vocabulary > kPad) weight[kPad].zero_();
+  return weight;
+}
 
 }  // namespace
 
 TokenEmbedding::TokenEmbedding(const TokenOptions& options, int64_t width, torch::nn::Module& decoder)
-    : vocabulary_(options.vocabulary),
-      scale_(options.scale_embedding ? std::sqrt(static_cast<double>(width)) : 1.0) {
-  const torch::NoGradGuard guard;
+    : vocabulary_(options.vocabulary), scale_(options.scale_embedding ? root(width) : 1.0) {
   const int64_t embedding = options.embedding_width > 0 ? options.embedding_width : width;
   if (!options.cutoffs.empty()) {
     adaptive_ = nn::AdaptiveEmbedding(
@@ -34,14 +40,17 @@ TokenEmbedding::TokenEmbedding(const TokenOptions& options, int64_t width, torch
     decoder.register_module("embed_tokens", adaptive_.ptr());
     return;
   }
-  weight_ = register_weight(decoder, "embed_tokens", {options.vocabulary, embedding});
-  weight_.normal_(0.0, inverse_root(embedding));
-  if (options.vocabulary > kPad) weight_[kPad].zero_();
+  weight_ = register_embeddings(decoder, options.vocabulary, embedding);
   if (embedding != width) {
     projection_ = register_weight(decoder, "project_in_dim", {width, embedding});
     torch::nn::init::xavier_uniform_(projection_);
   }
 }
+
+TokenEmbedding::TokenEmbedding(int64_t vocabulary, int64_t width, bool scaled, torch::nn::Module& holder)
+    : vocabulary_(vocabulary),
+      scale_(scaled ? root(width) : 1.0),
+      weight_(register_embeddings(holder, vocabulary, width)) {}
 
 Tensor TokenEmbedding::forward(const Tensor& tokens) {
   require(tokens.dim() == 2 && tokens.scalar_type() == torch::kInt64 && tokens.numel() > 0,
@@ -65,14 +74,20 @@ TokenOutput::TokenOutput(const TokenOptions& options, int64_t width, const Token
   } else if (options.tie_output) {
     weight_ = embedding.weight_;
   } else {
-    const torch::NoGradGuard guard;
-    weight_ = register_weight(decoder, "output_projection", {options.vocabulary, width});
-    weight_.normal_(0.0, inverse_root(width));
+    *this = TokenOutput(options.vocabulary, width, decoder);
   }
 }
 
-Tensor TokenOutput::losses(const Tensor& features, const Tensor& targets) {
-  return adaptive_ ? adaptive_->losses(features, targets) : ops::softmax_losses(features, weight_, targets);
+TokenOutput::TokenOutput(int64_t vocabulary, int64_t width, torch::nn::Module& decoder) {
+  const torch::NoGradGuard guard;
+  weight_ = register_weight(decoder, "output_projection", {vocabulary, width});
+  weight_.normal_(0.0, 1.0 / root(width));
+}
+
+Tensor TokenOutput::losses(const Tensor& features, const Tensor& targets, double smoothing) {
+  if (!adaptive_) return ops::softmax_losses(features, weight_, targets, smoothing);
+  require(smoothing == 0.0, "an adaptive softmax has no label smoothing");
+  return adaptive_->losses(features, targets);
 }
 
 Tensor TokenOutput::log_probabilities(const Tensor& features) {

@@ -1,4 +1,4 @@
-// The first and last layer of every language model: token embedding and output layer.
+// The first and last layer of every model that writes text: token embedding and output layer.
 #pragma once
 
 #include "mega/config/language_options.h"
@@ -9,10 +9,12 @@
 namespace mega::models {
 
 // Embeddings scaled by sqrt(D), plain or in adaptive bands, and projected if their width is not D. Parameters
-// are registered in `decoder` under the released names embed_tokens and project_in_dim.
+// are registered in the holder under the released names embed_tokens and project_in_dim.
 class TokenEmbedding {
  public:
   TokenEmbedding(const TokenOptions& options, int64_t width, torch::nn::Module& decoder);
+  // A plain one. A copy shares its parameter, which stays registered where it was.
+  TokenEmbedding(int64_t vocabulary, int64_t width, bool scaled, torch::nn::Module& holder);
 
   torch::Tensor forward(const torch::Tensor& tokens);  // (B, L) int64 -> (B, L, D)
 
@@ -33,9 +35,12 @@ class TokenOutput {
  public:
   TokenOutput(const TokenOptions& options, int64_t width, const TokenEmbedding& embedding,
               torch::nn::Module& decoder);
+  // Plain softmaxes: tied to a plain embedding, or with weights of their own.
+  explicit TokenOutput(const TokenEmbedding& embedding) : weight_(embedding.weight_) {}
+  TokenOutput(int64_t vocabulary, int64_t width, torch::nn::Module& decoder);
 
-  // As in TokenModel.
-  torch::Tensor losses(const torch::Tensor& features, const torch::Tensor& targets);
+  // As in TokenModel. An adaptive softmax has no label smoothing.
+  torch::Tensor losses(const torch::Tensor& features, const torch::Tensor& targets, double smoothing = 0.0);
   torch::Tensor log_probabilities(const torch::Tensor& features);
 
  private:

@@ -37,13 +37,13 @@ MegaStack::MegaStack(const StackOptions& options, torch::nn::Module& holder)
 }
 
 Tensor MegaStack::forward(Tensor x, const Tensor& mask, State* state, const Source& source) {
+  require(options_.cross_attention || !source.encoded.defined(), "these blocks have no cross-attention");
   if (embed_norm_) x = embed_norm_->forward(x);
   x = begin_stack(x, mask, options_.block.dropout, holder_.is_training());
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const ops::WatchScope scope("layers", static_cast<int64_t>(i));
     BlockState* const block = state == nullptr ? nullptr : &state->blocks[i];
-    x = source.encoded.defined() ? blocks_[i]->forward(x, mask, source.encoded, source.mask, block)
-                                 : blocks_[i]->forward(x, mask, block);
+    x = blocks_[i]->forward(x, mask, source.encoded, source.mask, block);
   }
   return final_norm_ ? final_norm_->forward(x) : x;
 }

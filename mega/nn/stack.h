@@ -24,7 +24,8 @@ class Stack {
   virtual ~Stack() = default;
 
   // Embeddings x (B, L, D), mask (B, L) bool with true = padding, or undefined -> (B, L, D). A state has one
-  // entry per layer, opaque to everything but that layer; x continues the stream it describes.
+  // entry per layer, opaque to everything but that layer; x continues the stream it describes. A decoder
+  // needs a source, with a state only in the first call.
   virtual torch::Tensor forward(torch::Tensor x, const torch::Tensor& mask, State* state = nullptr,
                                 const Source& source = {}) = 0;
 };

@@ -11,6 +11,8 @@ using torch::Tensor;
 
 constexpr const char* kBlocks = "blocks";
 
+constexpr const char* kCross = "cross.";
+
 // Calls visit(name, tensor) for every tensor of a state and visit(name, number) for every number.
 template <class Block, class Visit>
 void visit_block(Block& block, const std::string& prefix, const Visit& visit) {
@@ -19,19 +21,20 @@ void visit_block(Block& block, const std::string& prefix, const Visit& visit) {
   visit(prefix + "values", block.attention.values);
   visit(prefix + "padding", block.attention.padding);
   visit(prefix + "position", block.attention.position);
-  visit(prefix + "cross.keys", block.cross.keys);
-  visit(prefix + "cross.values", block.cross.values);
-  visit(prefix + "cross.padding", block.cross.padding);
-  visit(prefix + "cross.position", block.cross.position);
+  visit(prefix + kCross + "keys", block.cross.keys);
+  visit(prefix + kCross + "values", block.cross.values);
+  visit(prefix + kCross + "padding", block.cross.padding);
+  visit(prefix + kCross + "position", block.cross.position);
 }
 
+// The state with change(name, tensor) in place of each tensor.
 template <class Change>
 State map_tensors(const State& state, const Change& change) {
   State result = state;
   for (BlockState& block : result.blocks) {
-    visit_block(block, "", [&](const std::string&, auto& value) {
+    visit_block(block, "", [&](const std::string& name, auto& value) {
       if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>) {
-        if (value.defined()) value = change(value);
+        if (value.defined()) value = change(name, value);
       }
     });
   }
@@ -65,14 +68,16 @@ std::string prefix_of(size_t block) { return "blocks." + std::to_string(block) +
 
 }  // namespace
 
-State reorder(const State& state, const Tensor& index) {
+State reorder(const State& state, const Tensor& index, bool keep_sources) {
   require(index.dim() == 1 && index.scalar_type() == torch::kInt64,
           "reorder: the index must be int64 (B), not ", index.sizes());
-  return map_tensors(state, [&](const Tensor& x) { return x.index_select(0, index); });
+  return map_tensors(state, [&](const std::string& name, const Tensor& x) {
+    return keep_sources && name.starts_with(kCross) ? x : x.index_select(0, index);
+  });
 }
 
 State detach(const State& state) {
-  return map_tensors(state, [](const Tensor& x) { return x.detach(); });
+  return map_tensors(state, [](const std::string&, const Tensor& x) { return x.detach(); });
 }
 
 namespace {

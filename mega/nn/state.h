@@ -39,8 +39,9 @@ struct State {
   std::vector<BlockState> blocks;
 };
 
-// Row b of the result is row index[b] of the state; index (B') int64.
-State reorder(const State& state, const torch::Tensor& index);
+// Row b of the result is row index[b] of the state; index (B') int64. Where each row keeps its source, the
+// keys and values of the sources can stay as they are.
+State reorder(const State& state, const torch::Tensor& index, bool keep_sources = false);
 
 // The same values, detached from the autograd graph: for truncated back-propagation.
 State detach(const State& state);

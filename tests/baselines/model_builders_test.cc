@@ -71,14 +71,17 @@ bool works(const Call& call) {
 TEST(ModelBuilders, BuildsEverySupportedPreset) {
   for (const std::string& name : preset_names()) {
     const ModelOptions options = load_preset(name).model;
-    const bool sequence = sequence_options(options) != nullptr, language = token_options(options) != nullptr;
-    EXPECT_EQ(options.kind().is_available(), sequence || language) << name;
-    EXPECT_EQ(works([&] { options.kind().multiply_adds(100); }), sequence || language) << name;
-    EXPECT_EQ(works([&] { options.kind().activation_bytes(100, 1); }), sequence || language) << name;
+    const bool sequence = sequence_options(options) != nullptr, language = token_options(options) != nullptr,
+               translation = translation_options(options) != nullptr;
+    const bool known = sequence || language || translation;
+    EXPECT_EQ(options.kind().is_available(), known) << name;
+    EXPECT_EQ(works([&] { options.kind().multiply_adds(100); }), known) << name;
+    EXPECT_EQ(works([&] { options.kind().activation_bytes(100, 1); }), known) << name;
     if (name == "wikitext103") continue;  // takes a gigabyte; covered by another test
     EXPECT_EQ(works([&] { make_sequence_model(options); }), sequence) << name;
     EXPECT_EQ(works([&] { make_token_model(options); }), language) << name;
-    EXPECT_EQ(works([&] { make_model(options); }), sequence || language) << name;
+    EXPECT_EQ(works([&] { make_translation_model(options); }), translation) << name;
+    EXPECT_EQ(works([&] { make_model(options); }), known) << name;
   }
 }
 
@@ -112,55 +115,68 @@ TEST(ModelBuilders, TensorTableMatchesTheModules) {
 TEST(ModelBuilders, TensorTableCoversEveryOption) {
   ClassifierOptions classifier;
   LanguageModelOptions language;
-  language.layers = classifier.layers = 1;
-  for (BlockOptions* block : {&classifier.block, &language.block})
+  TranslatorOptions translator;
+  language.layers = classifier.layers = translator.encoder_layers = translator.decoder_layers = 1;
+  translator.vocabulary = 20;
+  const auto blocks = {&classifier.block, &language.block, &translator.block};
+  for (BlockOptions* block : blocks)
     block->width = block->values = block->hidden = 8, block->shared = 4, block->max_positions = 16;
-  const auto both = [&](const std::string& name) {
+  const auto all = [&](const std::string& name) {
     expect_described({classifier}, name);
     expect_described({language}, name);
+    expect_described({translator}, name);
   };
   for (const auto& row : EnumNames<PositionKind>::names) {
-    classifier.block.position = language.block.position = row.value;
+    for (BlockOptions* block : blocks) block->position = row.value;
     for (const int64_t chunk : {-1, 5}) {
-      classifier.block.chunk = language.block.chunk = chunk;
-      both(std::string(row.name));
+      for (BlockOptions* block : blocks) block->chunk = chunk;
+      all(std::string(row.name));
     }
   }
   for (const auto& row : EnumNames<NormKind>::names)
     for (const bool affine : {false, true})
       for (const bool prenorm : {false, true}) {
-        for (BlockOptions* block : {&classifier.block, &language.block})
+        for (BlockOptions* block : blocks)
           block->norm = row.value, block->affine = affine, block->prenorm = prenorm;
-        classifier.normalize_embedding = language.normalize_embedding = !prenorm;
+        classifier.normalize_embedding = language.normalize_embedding = translator.normalize_embedding =
+            !prenorm;
         language.affine_final_norm = !affine;
-        both(std::string(row.name));
+        all(std::string(row.name));
       }
   for (const auto& row : EnumNames<EmaKind>::names)
     for (const int64_t dimension : {0, 1, 3})
       for (const bool skip : {false, true}) {
-        for (BlockOptions* block : {&classifier.block, &language.block})
+        for (BlockOptions* block : blocks)
           block->ema.kind = row.value, block->ema.dimension = dimension, block->ema.skip = skip;
-        both(std::string(row.name));
+        all(std::string(row.name));
       }
-  classifier.block.hidden = language.block.hidden = 0;
-  both("no feed-forward");
+  for (BlockOptions* block : blocks) block->hidden = 0;
+  all("no feed-forward");
   classifier.input = InputKind::series;
   for (const int64_t channels : {1, 3}) {
     classifier.channels = channels;
-    both("channels");
+    all("channels");
   }
   language.tie_output = false;
   language.embedding_width = 6;
-  both("untied");
+  all("untied");
   language.tie_output = true;
   language.embedding_width = 0;
   language.cutoffs = {20, 60};
   language.band_factor = 2;
   for (const bool tied : {false, true}) {
     language.tie_projections = tied;
-    both("adaptive");
+    all("adaptive");
     expect_described(*baseline_of({language}, "transformer"), "adaptive, transformer");
   }
+  for (const bool shared : {true, false})
+    for (const bool tied : {true, false}) {
+      translator.share_embeddings = shared;
+      translator.tie_output = tied;
+      translator.source_vocabulary = shared ? 0 : 30;
+      expect_described({translator}, "embeddings");
+      expect_described(*baseline_of({translator}, "transformer"), "embeddings, transformer");
+    }
 }
 
 TEST(Cost, MultiplyAddsMatchTheMatrixProducts) {

@@ -12,7 +12,8 @@ expect 0 "990,996" inspect lra-text
 expect 0 '"parameters": 960004' inspect lra-text --set model.block.chunk=128 --json
 expect 0 '"parameters": 283644' inspect lra-pathx-chunk --json
 expect 0 "39,137,792" inspect enwik8
-expect 0 "cannot build" inspect wmt16-en-de
+expect 0 "63,136,750" inspect wmt16-en-de
+expect 0 "60,915,712" inspect wmt16-en-de --set model.kind=transformer
 expect 0 "of activations" inspect lra-text --length 4096 --batch 2
 expect 1 "did you mean" inspect lra-texd
 expect 1 "chunk" inspect lra-text --set model.block.chunk=0

@@ -207,6 +207,71 @@ inline LanguageModelOptions language_options(Golden& golden) {
   return options;
 }
 
+// The options that MegaModel and TransformerModel share; both languages have the same vocabulary in the
+// files.
+inline void read_translation_options(Golden& golden, TranslationOptions& options) {
+  require(!golden.flag("adaptive_input") && numbers(golden, "adaptive_softmax_cutoff").empty() &&
+              !golden.flag("tie_adaptive_weights") &&
+              golden.number("decoder_input_dim") == golden.number("decoder_embed_dim"),
+          "a translator with adaptive or projected embeddings is not known here");
+  golden.ignore({"arch", "decoder_embed_path", "encoder_embed_path", "pad_index", "eos_index", "tied_params",
+                 "src_length", "tgt_length", "adaptive_softmax_dropout", "max_source_positions"});
+  options.vocabulary = golden.number("vocab_size");
+  options.encoder_layers = golden.number("encoder_layers");
+  options.decoder_layers = golden.number("decoder_layers");
+  options.share_embeddings = golden.flag("share_all_embeddings");
+  options.tie_output = golden.flag("share_decoder_input_output_embed");
+  options.scale_embedding = !golden.flag("no_scale_embedding");
+}
+
+// A number that the file gives for the encoder and for the decoder.
+inline int64_t number_of_both(Golden& golden, const std::string& name) {
+  const int64_t number = golden.number("encoder_" + name);
+  require(golden.number("decoder_" + name) == number, "encoder and decoder differ in ", name);
+  return number;
+}
+
+// MegaModel.
+inline TranslatorOptions translator_options(Golden& golden) {
+  TranslatorOptions options;
+  read_translation_options(golden, options);
+  options.normalize_embedding = golden.flag("normalize_embedding");
+  BlockOptions& block = options.block;
+  block.width = number_of_both(golden, "embed_dim");
+  block.values = number_of_both(golden, "hidden_dim");
+  block.hidden = number_of_both(golden, "ffn_embed_dim");
+  block.shared = number_of_both(golden, "z_dim");
+  block.ema.dimension = number_of_both(golden, "n_dim");
+  block.ema.truncation = truncation(golden, "truncation_length");
+  block.attention = attention_function(golden, "attention_activation_fn");
+  block.position = position(golden);
+  block.max_positions = golden.number("max_target_positions");
+  require(golden.number("max_source_positions") == block.max_positions, "two numbers of positions");
+  block.chunk = number_of_both(golden, "chunk_size");
+  block.norm = norm(golden, "normalization_type");
+  block.prenorm = golden.flag("normalize_before");
+  block.activation = activation(golden, "activation_fn");
+  return options;
+}
+
+// TransformerModel.
+inline TransformerTranslationOptions transformer_translation_options(Golden& golden) {
+  for (const char* flag :
+       {"cross_self_attention", "no_cross_attention", "no_token_positional_embeddings", "decoder_learned_pos",
+        "encoder_learned_pos", "decoder_normalize_before", "encoder_normalize_before", "layernorm_embedding"})
+    require(!golden.flag(flag), flag, ": not known here");
+  golden.ignore({"max_target_positions", "decoder_layers_to_keep", "encoder_layers_to_keep", "quant_noise_pq",
+                 "quant_noise_pq_block_size", "decoder_layerdrop", "encoder_layerdrop",
+                 "decoder_output_dim"});
+  TransformerTranslationOptions options;
+  read_translation_options(golden, options);
+  options.width = number_of_both(golden, "embed_dim");
+  options.hidden = number_of_both(golden, "ffn_embed_dim");
+  options.heads = number_of_both(golden, "attention_heads");
+  options.activation = activation(golden, "activation_fn");
+  return options;
+}
+
 inline TrainOptions adam_options(Golden& golden) {
   TrainOptions options;
   options.beta1 = golden.real("beta1");
