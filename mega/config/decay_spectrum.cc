@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "mega/base/error.h"
 
@@ -40,10 +41,13 @@ std::vector<std::vector<double>> decay_spectrum(const Safetensors& file) {
   std::vector<const TensorView*> deltas;
   for (const TensorView& tensor : file.tensors())
     if (tensor.name.ends_with(".move.delta") && tensor.elements() > 0) deltas.push_back(&tensor);
-  // Names differ in the layer's number: by length first, layer 10 comes after layer 9.
-  std::sort(deltas.begin(), deltas.end(), [](const TensorView* a, const TensorView* b) {
-    return a->name.size() != b->name.size() ? a->name.size() < b->name.size() : a->name < b->name;
-  });
+  // A translator's encoder comes before its decoder. Otherwise names differ in the layer's number: by length
+  // first, layer 10 comes after layer 9.
+  const auto place = [](const TensorView* delta) {
+    return std::make_tuple(delta->name.starts_with("decoder."), delta->name.size(), delta->name);
+  };
+  std::sort(deltas.begin(), deltas.end(),
+            [&](const TensorView* a, const TensorView* b) { return place(a) < place(b); });
   std::vector<std::vector<double>> layers;
   for (const TensorView* delta : deltas) {
     std::string name = delta->name;

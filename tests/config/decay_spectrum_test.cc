@@ -47,6 +47,22 @@ TEST(DecaySpectrum, LayersOfAFileAreInTheirOrder) {
   for (size_t i = 2; i < layers.size(); ++i) EXPECT_GT(layers[i].at(0), layers[i - 1].at(0)) << i;
 }
 
+TEST(DecaySpectrum, OfATranslatorBeginsWithItsEncoder) {
+  testing::ScratchFolder folder;
+  const std::array delta = {0.0F, -1.0F, -2.0F, -3.0F};
+  const std::array names = {"encoder.layers.0", "encoder.layers.10", "decoder.layers.0", "decoder.layers.1"};
+  std::vector<TensorView> tensors;
+  for (size_t i = 0; i < delta.size(); ++i)
+    tensors.push_back({names[i] + std::string(".mega_layer.move.delta"),
+                       DType::F32,
+                       {1, 1, 1},
+                       std::as_bytes(std::span(delta).subspan(i, 1))});
+  write_safetensors(folder / "model", tensors, {});
+  const auto layers = decay_spectrum(Safetensors::open(folder / "model"));
+  ASSERT_EQ(layers.size(), delta.size());
+  for (size_t i = 1; i < layers.size(); ++i) EXPECT_GT(layers[i].at(0), layers[i - 1].at(0)) << i;
+}
+
 TEST(DecaySpectrum, OfOtherTypesIsAnError) {
   testing::ScratchFolder folder;
   const std::array<std::byte, 2> bytes{};
