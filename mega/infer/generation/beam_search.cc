@@ -130,4 +130,17 @@ std::vector<std::vector<size_t>> length_batches(std::span<const SearchSentence> 
   return batches;
 }
 
+std::vector<NBest> search_in_batches(StepDecoder& decoder, std::span<const SearchSentence> sentences,
+                                     const SearchOptions& options, int64_t max_sentences, int64_t max_tokens,
+                                     const Shortlist* shortlist) {
+  std::vector<NBest> results(sentences.size());
+  for (const std::vector<size_t>& batch : length_batches(sentences, max_sentences, max_tokens)) {
+    std::vector<SearchSentence> some;
+    for (const size_t i : batch) some.push_back(sentences[i]);
+    std::vector<NBest> found = beam_search(decoder, some, options, shortlist);
+    for (size_t k = 0; k < batch.size(); ++k) results[batch[k]] = std::move(found[k]);
+  }
+  return results;
+}
+
 }  // namespace mega::infer

@@ -24,4 +24,9 @@ std::vector<NBest> beam_search(StepDecoder& decoder, std::span<const SearchSente
 std::vector<std::vector<size_t>> length_batches(std::span<const SearchSentence> sentences,
                                                 int64_t max_sentences, int64_t max_tokens);
 
+// Searches in such batches; results[i] belongs to sentences[i].
+std::vector<NBest> search_in_batches(StepDecoder& decoder, std::span<const SearchSentence> sentences,
+                                     const SearchOptions& options, int64_t max_sentences, int64_t max_tokens,
+                                     const Shortlist* shortlist = nullptr);
+
 }  // namespace mega::infer

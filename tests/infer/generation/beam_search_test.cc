@@ -183,10 +183,14 @@ TEST(BeamSearch, BatchedIsOneByOne) {
     }
     SearchOptions options = with(4, 9);
     options.sample = sample;
-    const auto together = beam_search(decoder, sentences, options);
+    const auto together = beam_search(decoder, sentences, options),
+               in_batches = search_in_batches(decoder, sentences, options, 4, 12);
     ASSERT_EQ(together.size(), sentences.size());
-    for (size_t i = 0; i < sentences.size(); ++i)
-      expect_same(search(decoder, sentences[i], options), together[i]);
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      const NBest alone = search(decoder, sentences[i], options);
+      expect_same(alone, together[i]);
+      expect_same(alone, in_batches[i]);
+    }
   }
 }
 
