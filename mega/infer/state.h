@@ -2,6 +2,7 @@
 // the position.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct State {
 struct Segment {
   State* state = nullptr;
   int64_t begin = 0, length = 0;
+  size_t source = 0;  // in a decoder, the number of the source that it translates
 
   int64_t position() const { return state == nullptr ? 0 : state->position; }
 };

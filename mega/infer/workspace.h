@@ -29,6 +29,7 @@ class Workspace {
     kOpenKeys,   // keys of an open chunk, contiguous
     kOpenValues,
     kPartials,  // partial results of attention to single pages
+    kWeights,   // attention weights of the last cross-attention
     kQuantized,
     kScales,
     kEmbedded,

@@ -89,6 +89,18 @@ inline LanguageModelOptions tiny_language_model() {
   return options;
 }
 
+// A translator of the same blocks: bidirectional in the encoder, causal in the decoder.
+inline TranslatorOptions tiny_translator() {
+  TranslatorOptions options;
+  options.vocabulary = 37;
+  options.encoder_layers = 2;
+  options.decoder_layers = 2;
+  options.block = tiny_language_model().block;
+  options.block.causal = false;
+  options.block.ema.bidirectional = true;
+  return options;
+}
+
 inline ClassifierOptions tiny_classifier() {
   ClassifierOptions options;
   options.layers = 2;

@@ -128,7 +128,7 @@ class Attention {
                                   nullptr};
       queries_.push_back({piece.begin + i, std::ssize(steps_), kept.pages()});
       for (int64_t page = 0; page < kept.pages(); ++page) {
-        if (bias != nullptr) step.bias = bias->at_zero() + page * KeyValueCache::kPage - place;
+        if (bias != nullptr) step.bias = bias->at_zero() + page * kept.page_positions() - place;
         steps_.push_back({step, kept.page(page)});
       }
     }

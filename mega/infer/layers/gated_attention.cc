@@ -28,10 +28,10 @@ GatedAttention::GatedAttention(WeightFile& file, const std::string& name, const 
   if (options.ema.dimension > 0) average_.emplace(file, name + ".move", options.width, options.ema);
 }
 
-BlockState GatedAttention::initial_state(kernels::WeightType type) const {
+BlockState GatedAttention::initial_state(kernels::WeightType type, int64_t page) const {
   BlockState state;
   if (average_) state.averages.resize(static_cast<size_t>(average_->state_size()));
-  state.cache = KeyValueCache(position_.columns(), options_.values, type);
+  state.cache = KeyValueCache(position_.columns(), options_.values, type, page);
   return state;
 }
 

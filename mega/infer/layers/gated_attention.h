@@ -19,8 +19,8 @@ class GatedAttention {
  public:
   GatedAttention(WeightFile& file, const std::string& name, const BlockOptions& options);
 
-  // An empty state that stores keys and values as `type`.
-  BlockState initial_state(kernels::WeightType type) const;
+  // An empty state that stores keys and values as `type`, in pages of this many positions.
+  BlockState initial_state(kernels::WeightType type, int64_t page) const;
 
   // Error if a text of this length exceeds the layer's max positions.
   void check_length(int64_t length) const;

@@ -1,7 +1,9 @@
 #include "mega/infer/layers/key_value_cache.h"
 
 #include <algorithm>
-#include <cstring>
+#include <new>
+
+#include "mega/base/aligned.h"
 
 namespace mega::infer {
 namespace {
@@ -26,20 +28,33 @@ void load(const void* from, int64_t count, WeightType type, float* to) {
 
 }  // namespace
 
+KeyValueCache::Page KeyValueCache::make_page() const {
+  const auto size = static_cast<size_t>(page_bytes());
+  return {static_cast<std::byte*>(::operator new (size, std::align_val_t{kCacheLine})),
+          [](std::byte* memory) { ::operator delete (memory, std::align_val_t{kCacheLine}); }};
+}
+
 KeyValueCache::KeyValueCache(const KeyValueCache& other)
     : shared_(other.shared_),
       values_(other.values_),
       type_(other.type_),
+      page_(other.page_),
       size_(other.size_),
       pages_(other.pages_) {
-  if (size_ % kPage != 0) pages_.back() = std::make_shared<Page>(*pages_.back());
+  const int64_t used = size_ % page_;
+  if (used == 0) return;
+  Page copy = make_page();
+  const std::byte* from = pages_.back().get();
+  std::copy_n(from, used * shared_ * element_bytes(), copy.get());
+  std::copy_n(from + keys_bytes(), used * values_ * element_bytes(), copy.get() + keys_bytes());
+  pages_.back() = std::move(copy);
 }
 
 void KeyValueCache::append(kernels::ConstRows keys, kernels::ConstRows values, int64_t begin, int64_t count) {
   for (int64_t row = begin; row < begin + count; ++row, ++size_) {
-    const int64_t slot = size_ % kPage;
-    if (slot == 0) pages_.push_back(std::make_shared<Page>(static_cast<size_t>(page_bytes())));
-    std::byte* page = pages_.back()->data();
+    const int64_t slot = size_ % page_;
+    if (slot == 0) pages_.push_back(make_page());
+    std::byte* page = pages_.back().get();
     store(keys[row], shared_, type_, page, slot * shared_);
     store(values[row], values_, type_, page + keys_bytes(), slot * values_);
   }
@@ -51,15 +66,15 @@ void KeyValueCache::clear() {
 }
 
 kernels::KeyValuePage KeyValueCache::page(int64_t index) const {
-  const std::byte* page = pages_[static_cast<size_t>(index)]->data();
-  return {type_, page, page + keys_bytes(), std::min(kPage, size_ - index * kPage)};
+  const std::byte* page = pages_[static_cast<size_t>(index)].get();
+  return {type_, page, page + keys_bytes(), std::min(page_, size_ - index * page_)};
 }
 
 void KeyValueCache::copy_to(float* keys, float* values) const {
   for (int64_t i = 0; i < pages(); ++i) {
     const kernels::KeyValuePage from = page(i);
-    load(from.keys, from.count * shared_, type_, keys + i * kPage * shared_);
-    load(from.values, from.count * values_, type_, values + i * kPage * values_);
+    load(from.keys, from.count * shared_, type_, keys + i * page_ * shared_);
+    load(from.values, from.count * values_, type_, values + i * page_ * values_);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "mega/base/aligned.h"
 #include "mega/kernels/attention_step.h"
 #include "mega/kernels/rows.h"
 
@@ -24,12 +23,13 @@ inline kernels::WeightType weight_type(CacheType cache) {
 // page is copied.
 class KeyValueCache {
  public:
-  static constexpr int64_t kPage = 64;  // positions
+  static constexpr int64_t kPage = 64;  // most positions of a page
 
   KeyValueCache() = default;
-  // Keys of width Z and values of width V, stored as f32 or bf16.
-  KeyValueCache(int64_t shared, int64_t values, kernels::WeightType type)
-      : shared_(shared), values_(values), type_(type) {}
+  // Keys of width Z and values of width V, stored as f32 or bf16. Where forks are frequent, short pages of
+  // `page` positions leave less to copy.
+  KeyValueCache(int64_t shared, int64_t values, kernels::WeightType type, int64_t page = kPage)
+      : shared_(shared), values_(values), type_(type), page_(page) {}
   KeyValueCache(const KeyValueCache& other);
   KeyValueCache& operator=(const KeyValueCache& other) { return *this = KeyValueCache(other); }
   KeyValueCache(KeyValueCache&&) = default;
@@ -43,6 +43,7 @@ class KeyValueCache {
   int64_t shared() const { return shared_; }
   int64_t values() const { return values_; }
   int64_t pages() const { return static_cast<int64_t>(pages_.size()); }
+  int64_t page_positions() const { return page_; }
   kernels::KeyValuePage page(int64_t index) const;
 
   // Copies all keys (size, Z) and values (size, V) contiguously.
@@ -52,16 +53,20 @@ class KeyValueCache {
   int64_t bytes() const { return pages() * page_bytes(); }
 
  private:
-  using Page = AlignedVector<std::byte>;  // keys (kPage, Z), then values (kPage, V)
+  // Keys (page, Z), then values (page, V). Uninitialised: a position is written before it is read.
+  using Page = std::shared_ptr<std::byte>;
+
+  Page make_page() const;
 
   int64_t element_bytes() const { return type_ == kernels::WeightType::bf16 ? 2 : 4; }
-  int64_t keys_bytes() const { return kPage * shared_ * element_bytes(); }
-  int64_t page_bytes() const { return kPage * (shared_ + values_) * element_bytes(); }
+  int64_t keys_bytes() const { return page_ * shared_ * element_bytes(); }
+  int64_t page_bytes() const { return page_ * (shared_ + values_) * element_bytes(); }
 
   int64_t shared_ = 0, values_ = 0;
   kernels::WeightType type_ = kernels::WeightType::f32;
+  int64_t page_ = kPage;
   int64_t size_ = 0;
-  std::vector<std::shared_ptr<Page>> pages_;
+  std::vector<Page> pages_;
 };
 
 }  // namespace mega::infer

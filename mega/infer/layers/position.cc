@@ -156,14 +156,15 @@ void Position::place(int64_t position, float* query, float* key) const {
   if (kind_ == PositionKind::tupe) {
     check_length(position + 1);
     const size_t row = static_cast<size_t>(position) * shared;
-    std::copy_n(queries_.data() + row, shared, query + shared);
-    std::copy_n(keys_.data() + row, shared, key + shared);
+    if (query != nullptr) std::copy_n(queries_.data() + row, shared, query + shared);
+    if (key != nullptr) std::copy_n(keys_.data() + row, shared, key + shared);
   } else if (kind_ == PositionKind::rope) {
     const size_t half = frequencies_.size();
     for (size_t k = 0; k < half; ++k) {
       const double angle = static_cast<double>(position) * frequencies_[k];
       const auto cosine = static_cast<float>(std::cos(angle)), sine = static_cast<float>(std::sin(angle));
       for (float* x : {query, key}) {
+        if (x == nullptr) continue;
         const float x1 = x[k], x2 = x[half + k];
         x[k] = x1 * cosine - x2 * sine;
         x[half + k] = x2 * cosine + x1 * sine;

@@ -46,7 +46,7 @@ class Position {
 
   // Whether queries and keys are changed.
   bool places() const { return kind_ == PositionKind::rope || kind_ == PositionKind::tupe; }
-  // Encodes the position into a query (columns) and a key, whose first Z numbers are set.
+  // Encodes the position into a query (columns) and a key, whose first Z numbers are set. Either may be null.
   void place(int64_t position, float* query, float* key) const;
 
   // Whether the whole score is divided by the length or sqrt(Z), not only the content product.

@@ -1,4 +1,5 @@
-// A stack of Mega blocks, with the norms before and after them.
+// A stack of Mega blocks, with the norms before and after them: an encoder, a language model, or a decoder
+// that attends to sources.
 #pragma once
 
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "mega/config/layer_options.h"
+#include "mega/infer/layers/cross_attention.h"
 #include "mega/infer/layers/feed_forward.h"
 #include "mega/infer/layers/gated_attention.h"
 #include "mega/infer/layers/norm.h"
@@ -23,18 +25,25 @@ class Stack {
 
   // Whether the model is causal, so that it can stream with a state.
   bool streams() const;
-  // Error if it cannot stream.
-  State initial_state(kernels::WeightType type) const;
+  // Error if it cannot stream. Keys and values are in pages of this many positions.
+  State initial_state(kernels::WeightType type, int64_t page = KeyValueCache::kPage) const;
 
   // Error if a text of this length exceeds the model's max positions.
   void check_length(int64_t length) const;
 
+  // Of a decoder: what its layers need of sources, from the encoder's output (rows, D), where the sources
+  // follow each other.
+  Sources read_sources(kernels::ConstRows encoded, std::span<const SourceRange> ranges, const Run& run) const;
+
   // Replaces embeddings x (rows, D) by features. Segments cover all rows; their states, if any, are advanced.
-  void forward(kernels::Rows x, int64_t rows, std::span<const Segment> segments, const Run& run) const;
+  // A decoder needs its sources; `weights`, if given, are those of the last layer's cross-attention.
+  void forward(kernels::Rows x, int64_t rows, std::span<const Segment> segments, const Run& run,
+               const Sources* sources = nullptr, const AttentionWeights* weights = nullptr) const;
 
  private:
   struct Block {
     GatedAttention attention;
+    std::optional<CrossAttention> cross;
     std::optional<FeedForward> feed_forward;
   };
 

@@ -27,6 +27,12 @@ TokenEmbedding::TokenEmbedding(WeightFile& file, const std::string& name, const 
   }
 }
 
+TokenEmbedding::TokenEmbedding(const kernels::Weights& rows, bool scaled)
+    : width_(rows.depth),
+      vocabulary_(rows.rows),
+      scale_(scaled ? static_cast<float>(std::sqrt(static_cast<double>(rows.depth))) : 1.0f),
+      parts_{{{0, rows.rows, rows.depth}, rows, {}}} {}
+
 void TokenEmbedding::forward(std::span<const int32_t> tokens, Rows x, const Run& run) const {
   std::vector<int64_t> members;
   for (const Part& part : parts_) {

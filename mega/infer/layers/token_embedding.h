@@ -16,6 +16,9 @@ class TokenEmbedding {
  public:
   TokenEmbedding(WeightFile& file, const std::string& name, const TokenOptions& options, int64_t width);
 
+  // A plain one, with the given rows (V, D).
+  TokenEmbedding(const kernels::Weights& rows, bool scaled);
+
   // x (tokens, D). The caller has checked that the tokens are in the vocabulary
   // (LanguageModel::check_tokens).
   void forward(std::span<const int32_t> tokens, kernels::Rows x, const Run& run) const;
