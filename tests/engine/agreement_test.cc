@@ -9,10 +9,13 @@
 #include "mega/base/options_io.h"
 #include "mega/config/model_file.h"
 #include "mega/infer/generation/log_probability.h"
+#include "mega/infer/generation/score_pairs.h"
 #include "mega/infer/models/classifier.h"
+#include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/session.h"
 #include "mega/models/classifier.h"
 #include "mega/models/language_model.h"
+#include "mega/models/translator.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/train/saved_model.h"
 #include "tests/base/helpers.h"
@@ -271,6 +274,54 @@ TEST_P(EngineAgrees, OnMatchers) {
   const std::vector<infer::SequenceView> views = {first.view(), second.view()};
   expect_close(model->forward({first.values, {}}, {second.values, {}}),
                engine->outputs(views, {*pool_, work}), "pair");
+}
+
+TranslatorOptions random_translator(Dice& dice) {
+  TranslatorOptions options;
+  options.block = random_block(dice, false);
+  options.block.causal = false;
+  options.vocabulary = 50;
+  options.share_embeddings = dice.coin();
+  if (!options.share_embeddings && dice.coin()) options.source_vocabulary = 30;
+  // Gates multiply what batch norm does not bound: after several layers, numbers of 1e11 have no common
+  // digits.
+  const bool bounded = options.block.norm != NormKind::batch && options.block.norm != NormKind::sync_batch;
+  options.encoder_layers = 1 + (bounded ? dice.upto(2) : 0);
+  options.decoder_layers = 1 + (bounded ? dice.upto(2) : 0);
+  options.tie_output = dice.coin();
+  options.scale_embedding = dice.coin();
+  options.normalize_embedding = !options.block.prenorm && dice.coin();
+  return options;
+}
+
+TEST_P(EngineAgrees, OnTranslators) {
+  const TranslatorOptions options = random_translator(dice_);
+  ModelOptions all;
+  all.model = options;
+  SCOPED_TRACE(options_to_json(all).dump());
+  models::Translator model = with_large_weights(models::Translator(options));
+  draw_statistics(*model);
+  model->eval();
+  save(path_, all, model);
+  const torch::NoGradGuard guard;
+  infer::TranslatorDecoder decoder(infer::Translator::open(path_), pool_);
+  std::vector<std::vector<int32_t>> sources, targets;
+  for (int i = 0; i < 3; ++i) {
+    sources.push_back(draw_tokens(dice_, dice_.upto(100), options.source_types()));
+    targets.push_back(draw_tokens(dice_, dice_.upto(40), options.vocabulary));
+    sources.back().push_back(kEnd);
+    targets.back().push_back(kEnd);
+  }
+  const auto scores = infer::score_pairs(decoder, sources, targets);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    std::vector<int32_t> before = {kEnd};
+    before.insert(before.end(), targets[i].begin(), targets[i].end() - 1);
+    nn::State state;  // with one, the decoder's EMA is not truncated
+    const torch::Tensor features =
+        model->features(as_tensor(before), {}, model->encode(as_tensor(sources[i])), &state);
+    expect_close(model->log_probabilities(features[0]).gather(1, as_tensor(targets[i]).view({-1, 1})),
+                 scores[i], "pair " + std::to_string(i));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, EngineAgrees, ::testing::Range(uint32_t{0}, uint32_t{60}));
