@@ -254,20 +254,6 @@ Part& part_of(Dataset& dataset, Split split) {
 
 const Part& Dataset::part(Split split) const { return part_of(const_cast<Dataset&>(*this), split); }
 
-const char* split_name(Split split) {
-  switch (split) {
-    case Split::train:
-      return "train";
-    case Split::valid:
-      return "valid";
-    case Split::test:
-      return "test";
-    case Split::unknown:
-      break;
-  }
-  return "unknown";
-}
-
 DataFormat find_format(const DatasetRequest& request) {
   if (request.data.format != DataFormat::automatic) return request.data.format;
   if (const auto* text = std::get_if<TextInput>(&request.input.input)) {

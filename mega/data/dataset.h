@@ -43,6 +43,4 @@ void read_examples(const DatasetRequest& request, RecordSink& sink, Problems& pr
 // The numbers of a regression's label; none when it is something else.
 std::vector<float> parse_targets(const std::string& label);
 
-const char* split_name(Split split);
-
 }  // namespace mega::data

@@ -8,6 +8,20 @@
 
 namespace mega::data {
 
+const char* split_name(Split split) {
+  switch (split) {
+    case Split::train:
+      return "train";
+    case Split::valid:
+      return "valid";
+    case Split::test:
+      return "test";
+    case Split::unknown:
+      break;
+  }
+  return "unknown";
+}
+
 uint64_t content_hash(const Record& record) {
   uint64_t hash = hash_text(record.second, hash_text(record.bytes));
   hash = hash_bytes(std::as_bytes(std::span(record.values)), hash);

@@ -12,6 +12,7 @@
 namespace mega::data {
 
 enum class Split { unknown, train, valid, test };
+const char* split_name(Split split);
 
 struct Record {
   std::string bytes;          // a text; of a picture without colours and of the model's size, its grey values

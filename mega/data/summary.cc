@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "mega/data/batches.h"
 #include "mega/text/tokens.h"
@@ -38,6 +39,15 @@ int64_t count_cut(const Part& part, const Encoder& encoder, int documents) {
   return std::count_if(whole.begin(), whole.end(), [&](int64_t length) { return length > most; });
 }
 
+LengthSummary summarize_lengths(std::vector<int64_t> lengths) {
+  if (lengths.empty()) return {};
+  std::sort(lengths.begin(), lengths.end());
+  const auto quantile = [&](double share) {
+    return lengths[static_cast<size_t>(share * static_cast<double>(lengths.size() - 1))];
+  };
+  return {lengths.front(), quantile(0.5), quantile(0.95), lengths.back()};
+}
+
 PartSummary summarize(const Part& part, const Encoder& encoder, int documents, int64_t classes) {
   PartSummary summary;
   summary.examples = part.size();
@@ -47,14 +57,7 @@ PartSummary summarize(const Part& part, const Encoder& encoder, int documents, i
 
   std::vector<int64_t> lengths = lengths_of(part, encoder, documents);
   summary.cut = count_cut(part, encoder, documents);
-  std::sort(lengths.begin(), lengths.end());
-  const auto quantile = [&](double share) {
-    return lengths[static_cast<size_t>(share * static_cast<double>(lengths.size() - 1))];
-  };
-  summary.shortest = lengths.front();
-  summary.median = quantile(0.5);
-  summary.p95 = quantile(0.95);
-  summary.longest = lengths.back();
+  static_cast<LengthSummary&>(summary) = summarize_lengths(std::move(lengths));
   return summary;
 }
 

@@ -12,11 +12,15 @@
 
 namespace mega::data {
 
-struct PartSummary {
+struct LengthSummary {
+  int64_t shortest = 0, median = 0, p95 = 0, longest = 0;
+};
+LengthSummary summarize_lengths(std::vector<int64_t> lengths);
+
+struct PartSummary : LengthSummary {  // in positions, as a model would read them
   int64_t examples = 0;
   std::vector<int64_t> per_class;
-  int64_t shortest = 0, median = 0, p95 = 0, longest = 0;  // positions, as a model would read them
-  int64_t cut = 0;                                         // examples longer than what is read of them
+  int64_t cut = 0;  // examples longer than what is read of them
 };
 
 // Examples of which a model reads only the beginning, because they are longer than input.max_length.

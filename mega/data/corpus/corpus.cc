@@ -1,9 +1,7 @@
 #include "mega/data/corpus/corpus.h"
 
 #include <atomic>
-#include <chrono>
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include "mega/base/error.h"
@@ -13,8 +11,9 @@
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 #include "mega/data/corpus/cache_folder.h"
+#include "mega/data/corpus/kept_tokens.h"
+#include "mega/data/corpus/late_progress.h"
 #include "mega/data/corpus/text_source.h"
-#include "mega/report/progress.h"
 #include "mega/text/tokens.h"
 
 namespace mega::data {
@@ -38,63 +37,25 @@ int64_t known_bytes(const TextRange& range) {
 // says false.
 void read_parts(const TextRange& range, const char* title,
                 const std::function<bool(const TextPart&)>& action) {
-  using Clock = std::chrono::steady_clock;
-  constexpr auto kLong = std::chrono::seconds(1);
   constexpr int64_t kMegabyte = 1'000'000;
-  const Clock::time_point start = Clock::now();
-  std::optional<Progress> progress;
+  LateProgress progress(title, known_bytes(range) / kMegabyte, "MB");
   int64_t bytes = 0;
   TextReader reader(range);
   for (TextPart part; reader.next(part) && action(part);) {
     bytes += part.bytes;
-    if (!progress && Clock::now() - start > kLong)
-      progress.emplace(title, known_bytes(range) / kMegabyte, "MB");
-    if (progress) progress->update(bytes / kMegabyte);
+    progress.update(bytes / kMegabyte);
   }
 }
 
-std::string vocabulary_checksum(std::string_view vocabulary) { return hexadecimal(hash_text(vocabulary)); }
-
-// A kept vocabulary stands below its checksum; none where it is not there or damaged.
-std::optional<std::string> read_kept_vocabulary(const fs::path& path) {
-  std::error_code none;
-  if (!fs::is_regular_file(path, none)) return std::nullopt;
-  const std::string text = read_file(path);
-  const size_t line = text.find('\n');
-  if (line == std::string::npos) return std::nullopt;
-  std::string vocabulary = text.substr(line + 1);
-  if (text.substr(0, line) != vocabulary_checksum(vocabulary)) return std::nullopt;
-  return vocabulary;
-}
-
-std::shared_ptr<const Tokenizer> learn_tokenizer(const TextSource& text, const LanguageInput& input,
-                                                 const fs::path& folder) {
-  if (auto ready = make_ready_tokenizer(input)) return ready;
-  const std::unique_ptr<TokenizerBuilder> builder = make_tokenizer_builder(input);
-
-  uint64_t fingerprint = text.fingerprint();
-  for (const int64_t number : {static_cast<int64_t>(input.units), input.vocabulary, input.min_count})
-    fingerprint = hash_number(static_cast<uint64_t>(number), fingerprint);
-  if (input.units == TextUnits::bpe) {
-    fingerprint = hash_number(static_cast<uint64_t>(input.merges), fingerprint);
-    if (!input.model.empty()) fingerprint = hash_text(read_file(input.model), fingerprint);
-  }
-  const fs::path kept = folder / (hexadecimal(fingerprint) + ".vocabulary");
-  if (const auto vocabulary = read_kept_vocabulary(kept))
-    return make_tokenizer(input.units, *vocabulary, kept.string());
-
-  require_writable(folder);
+// Adds all lines of the text.
+void add_lines(const TextSource& text, TokenizerBuilder& builder) {
   bool empty = true;
   read_parts(text.range(), "counting words", [&](const TextPart& part) {
-    builder->add_line(part.text);
+    builder.add_line(part.text);
     empty = false;
     return true;
   });
   require(!empty, text.name, ": an empty text; there is nothing to learn from");
-  std::shared_ptr<const Tokenizer> tokenizer = builder->finish();
-  const std::string vocabulary = tokenizer->vocabulary();
-  write_file(kept, vocabulary_checksum(vocabulary) + "\n" + vocabulary);
-  return tokenizer;
 }
 
 // The longest beginning of a line that has at most so many tokens.
@@ -139,38 +100,20 @@ void tokenize(const TextSource& text, const Tokenizer& tokenizer, int64_t limit,
   writer.finish();
 }
 
-// The token file, if it is there and whole.
-std::shared_ptr<const TokenFile> open_kept(const fs::path& path, uint64_t fingerprint) {
-  std::error_code none;
-  if (!fs::exists(path, none)) return nullptr;
-  try {
-    auto file = std::make_shared<const TokenFile>(TokenFile::open(path));
-    if (file->fingerprint() != fingerprint) return nullptr;
-    file->verify();  // a billion tokens take a second or two
-    return file;
-  } catch (const Error&) {  // damaged: made again
-    return nullptr;
-  }
-}
-
-TokenView load_view(const TextSource& text, const Tokenizer& tokenizer, uint64_t tokenizer_fingerprint,
+TokenView load_view(const TextSource& text, const Tokenizer& tokenizer, uint64_t tokenizer_hash,
                     int64_t limit, const fs::path& folder) {
-  TokenView view;
-  view.name = text.name;
-  if (text.files.empty()) return view;
+  if (text.files.empty()) return {};
   const uint64_t fingerprint =
-      hash_number(static_cast<uint64_t>(limit), hash_number(tokenizer_fingerprint, text.fingerprint()));
+      hash_number(static_cast<uint64_t>(limit), hash_number(tokenizer_hash, text.fingerprint()));
   const fs::path path = folder / (hexadecimal(fingerprint) + ".tokens");
-  view.file = open_kept(path, fingerprint);
-  if (!view.file) {
+  std::shared_ptr<const TokenFile> file = open_kept(path, fingerprint);
+  if (!file) {
     require_writable(folder);
     TokenWriter writer(path, tokenizer.size(), fingerprint);
     tokenize(text, tokenizer, limit, writer);
-    view.file = std::make_shared<const TokenFile>(TokenFile::open(path));
+    file = std::make_shared<const TokenFile>(TokenFile::open(path));
   }
-  view.end = view.file->size();
-  view.counts = view.file->counts();
-  return view;
+  return whole_view(std::move(file), text.name);
 }
 
 // Model files carry this number, and a resumed run compares it: it stays as version 0.1 computed it.
@@ -201,16 +144,15 @@ Corpus load_corpus(const DataOptions& data, const LanguageInput& input,
   if (training) {
     require(!texts.train.files.empty(), data.path, ": no text to train on: all files are named for ",
             "validation or test");
-    corpus.tokenizer = learn_tokenizer(texts.train, input, folder);
+    corpus.tokenizer = learn_tokenizer(input, texts.train.fingerprint(), folder,
+                                       [&](TokenizerBuilder& builder) { add_lines(texts.train, builder); });
   }
 
   const Tokenizer& tokenizer = *corpus.tokenizer;
-  const uint64_t tokenizer_fingerprint =
-      hash_number(static_cast<uint64_t>(tokenizer.size()),
-                  hash_text(tokenizer.vocabulary(), static_cast<uint64_t>(input.units)));
+  const uint64_t fingerprint = tokenizer_fingerprint(tokenizer, input.units);
   const int64_t evaluation_limit = data.evaluation_limit > 0 ? data.evaluation_limit : data.limit;
   const auto load = [&](const TextSource& text, int64_t limit) {
-    return load_view(text, tokenizer, tokenizer_fingerprint, limit, folder);
+    return load_view(text, tokenizer, fingerprint, limit, folder);
   };
   corpus.train = load(texts.train, data.limit);
   corpus.valid = load(texts.valid, evaluation_limit);
@@ -232,14 +174,11 @@ TokenView tokenize_once(const fs::path& path, const Tokenizer& tokenizer) {
   remove_leftovers(folder);
   static std::atomic<int> count = 0;
   const fs::path kept = folder / temporary_name("once", count++);
-  TokenView view;
-  view.name = path == "-" ? "standard input" : path.string();
+  const std::string name = path == "-" ? "standard input" : path.string();
   TokenWriter writer(kept, tokenizer.size(), 0);
-  tokenize({{path}, nullptr, 0, view.name, nullptr}, tokenizer, 0, writer);
-  view.file = std::make_shared<const TokenFile>(TokenFile::open(kept));
+  tokenize({{path}, nullptr, 0, name, nullptr}, tokenizer, 0, writer);
+  TokenView view = whole_view(std::make_shared<const TokenFile>(TokenFile::open(kept)), name);
   fs::remove(kept, none);  // the memory map keeps what is in it
-  view.end = view.file->size();
-  view.counts = view.file->counts();
   require(!view.empty(), view.name, ": an empty text");
   return view;
 }
