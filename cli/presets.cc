@@ -28,6 +28,7 @@ int64_t longest(const InputOptions& options) {
     int64_t operator()(const AudioInput& input) const { return input.length; }
     int64_t operator()(const SeriesInput& input) const { return input.max_length; }
     int64_t operator()(const LanguageInput&) const { return 0; }
+    int64_t operator()(const TranslationInput& input) const { return input.max_length; }
   };
   return std::visit(Longest(), options.input);
 }

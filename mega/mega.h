@@ -70,12 +70,13 @@ typedef int32_t mega_cache;
 
 /* What a model reads. */
 typedef int32_t mega_input;
-#define MEGA_INPUT_UNKNOWN 0  /* the file was not written by `mega train` */
-#define MEGA_INPUT_TEXT 1     /* one text, or two */
-#define MEGA_INPUT_IMAGE 2    /* grey values, one byte each */
-#define MEGA_INPUT_AUDIO 3    /* samples from -1 to 1 */
-#define MEGA_INPUT_SERIES 4   /* numbers, some at each position */
-#define MEGA_INPUT_LANGUAGE 5 /* running text: a language model */
+#define MEGA_INPUT_UNKNOWN 0     /* the file was not written by `mega train` */
+#define MEGA_INPUT_TEXT 1        /* one text, or two */
+#define MEGA_INPUT_IMAGE 2       /* grey values, one byte each */
+#define MEGA_INPUT_AUDIO 3       /* samples from -1 to 1 */
+#define MEGA_INPUT_SERIES 4      /* numbers, some at each position */
+#define MEGA_INPUT_LANGUAGE 5    /* running text: a language model */
+#define MEGA_INPUT_TRANSLATION 6 /* lines of one language, for lines of another: a translator */
 
 /* How the next token is drawn from the model's distribution, applied in this order. Set all fields: begin
  * with MEGA_SAMPLING_DEFAULT, the model's own distribution. */

@@ -39,6 +39,9 @@ struct DataOptions {
   std::string path;
   std::string valid;
   std::string test;
+  std::string target;
+  std::string valid_target;
+  std::string test_target;
   double valid_share = 0.1;
   double test_share = 0.1;
   int64_t split_seed = 0;
@@ -54,6 +57,7 @@ struct DataOptions {
   std::string time_column;
   Header header = Header::automatic;
   std::string delimiter;
+  double max_ratio = 9.0;
   std::string label_pattern;
   std::string test_pattern;
 
@@ -63,6 +67,11 @@ struct DataOptions {
     v.field("path", self.path, "file or folder with the examples; - is standard input");
     v.field("valid", self.valid, "file or folder with the examples to choose by, where it is not in `path`");
     v.field("test", self.test, "file or folder with the examples to test on, where it is not in `path`");
+    v.field(
+        "target", self.target,
+        "parallel text: the file with the translations of `path`, where its name does not follow from that");
+    v.field("valid_target", self.valid_target, "the same for `valid`");
+    v.field("test_target", self.test_target, "the same for `test`");
     v.field("valid_share", self.valid_share,
             "share of the training examples to choose by, where the data does not say which", Range{0, 1});
     v.field("test_share", self.test_share,
@@ -79,7 +88,7 @@ struct DataOptions {
             Range{-1, 1e15});
     v.field("classes", self.classes, "use these classes only, in this order; empty: all there are");
     v.field("text_column", self.text_column, "column of the text: its name, or its number from 1");
-    v.field("second_column", self.second_column, "column of a pair's second text");
+    v.field("second_column", self.second_column, "column of a pair's second text, or of the translation");
     v.field("label_column", self.label_column, "column of the label");
     v.field("id_column", self.id_column,
             "column that names examples; of series: a table has a row per time step, and those of one name "
@@ -91,6 +100,10 @@ struct DataOptions {
     v.field(
         "delimiter", self.delimiter,
         "what separates the columns of a csv file: one character, or tab; empty: found from its first lines");
+    v.field("max_ratio", self.max_ratio,
+            "parallel text: pairs of which one side has more than so many times the other's tokens are not "
+            "trained on; 0: any",
+            Range{0, 1e9});
     v.field("label_pattern", self.label_pattern,
             "regular expression on a file's path whose first group is the label; empty: the folder's name");
     v.field("test_pattern", self.test_pattern, "regular expression on the path of files to test on");

@@ -14,6 +14,12 @@ const TokenizerOptions* tokenizer_options(const InputOptions& options) {
       options.input);
 }
 
+TokenizerOptions target_options(const TranslationInput& input) {
+  TokenizerOptions options = input;
+  options.model = input.target_model;
+  return options;
+}
+
 Standardize standardization(const InputOptions& options) {
   if (const auto* audio = std::get_if<AudioInput>(&options.input)) return audio->standardize;
   if (const auto* series = std::get_if<SeriesInput>(&options.input)) return series->standardize;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
 
 #include "mega/base/options.h"
@@ -90,8 +91,33 @@ struct LanguageInput : TokenizerOptions {
   static constexpr const char* kind = "language";
 };
 
+// Lines in one language that become lines in another. Each side is the tokens of a line and </s>; both have
+// one vocabulary (joint), or each has its own, learnt from its side alone.
+struct TranslationInput : TokenizerOptions {
+  static constexpr const char* kind = "translation";
+  std::string source_language;
+  std::string target_language;
+  bool joint = true;
+  std::string target_model;
+  int64_t max_length = 1024;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    TokenizerOptions::visit(self, v);
+    v.field("source_language", self.source_language,
+            "language to translate from, as it ends file names (en); empty: what the files' names say");
+    v.field("target_language", self.target_language, "language to translate to (de)");
+    v.field("joint", self.joint, "one vocabulary for both languages; false: each has its own");
+    v.field("target_model", self.target_model,
+            "the target's SentencePiece model, where each language has its own; `model` is the source's");
+    v.field("max_length", self.max_length,
+            "most tokens of a line, with its end: longer pairs are not trained on, and elsewhere cut; 0: any",
+            kLength);
+  }
+};
+
 struct InputOptions {
-  std::variant<TextInput, ImageInput, AudioInput, SeriesInput, LanguageInput> input;
+  std::variant<TextInput, ImageInput, AudioInput, SeriesInput, LanguageInput, TranslationInput> input;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
@@ -99,8 +125,11 @@ struct InputOptions {
   }
 };
 
-// How text becomes tokens; null for input that is no text.
+// How text becomes tokens; null for input that is no text. Of a translator's: how its source does.
 const TokenizerOptions* tokenizer_options(const InputOptions& options);
+
+// How the target of a translator becomes tokens, where each language has its own vocabulary.
+TokenizerOptions target_options(const TranslationInput& input);
 
 // None for texts and images.
 Standardize standardization(const InputOptions& options);

@@ -19,6 +19,7 @@ constexpr const char* kInputKey = "input";
 constexpr const char* kDataKey = "data";
 constexpr const char* kClassesKey = "classes";
 constexpr const char* kVocabularyKey = "vocabulary";
+constexpr const char* kTargetVocabularyKey = "target_vocabulary";
 
 // The tensors by name; S is Signature or const Signature.
 template <class S>
@@ -27,6 +28,12 @@ auto statistics(S& signature) {
                     std::pair{"signature.deviation", &signature.deviation},
                     std::pair{"signature.target_mean", &signature.target_mean},
                     std::pair{"signature.target_deviation", &signature.target_deviation}};
+}
+
+template <class S>
+auto vocabularies(S& signature) {
+  return std::array{std::pair{kVocabularyKey, &signature.vocabulary},
+                    std::pair{kTargetVocabularyKey, &signature.target_vocabulary}};
 }
 
 // Names that are not UTF-8, which a path may have, lose the bytes that are not.
@@ -81,6 +88,14 @@ void check_statistics(const Signature& signature, const std::string& where) {
           " channel(s) with standardize = ", to_string(kind));
 }
 
+std::shared_ptr<const Tokenizer> make_fitting(TextUnits units, const std::string& vocabulary,
+                                              const char* name, int64_t types) {
+  std::shared_ptr<const Tokenizer> tokenizer = make_tokenizer(units, vocabulary, name);
+  require(tokenizer->size() <= types, "the ", name, " has ", tokenizer->size(), " token types, the model ",
+          types);
+  return tokenizer;
+}
+
 }  // namespace
 
 Metadata signature_metadata(const Signature& signature) {
@@ -95,19 +110,19 @@ std::vector<TensorView> signature_tensors(const Signature& signature) {
     if (!values->empty())
       tensors.push_back(
           {name, DType::F32, {static_cast<int64_t>(values->size())}, std::as_bytes(std::span(*values))});
-  if (!signature.vocabulary.empty())
-    tensors.push_back({kVocabularyKey,
-                       DType::U8,
-                       {static_cast<int64_t>(signature.vocabulary.size())},
-                       std::as_bytes(std::span(signature.vocabulary))});
+  for (const auto& [name, text] : vocabularies(signature))
+    if (!text->empty())
+      tensors.push_back(
+          {name, DType::U8, {static_cast<int64_t>(text->size())}, std::as_bytes(std::span(*text))});
   return tensors;
 }
 
 bool is_signature_tensor(std::string_view name) {
   const Signature any;
-  const auto all = statistics(any);
-  return name == kVocabularyKey ||
-         std::any_of(all.begin(), all.end(), [&](const auto& statistic) { return name == statistic.first; });
+  const auto named = [&](const auto& one) { return name == one.first; };
+  const auto numbers = statistics(any);
+  const auto texts = vocabularies(any);
+  return std::any_of(numbers.begin(), numbers.end(), named) || std::any_of(texts.begin(), texts.end(), named);
 }
 
 bool has_signature(const Safetensors& file) { return file.metadata().contains(kInputKey); }
@@ -126,10 +141,11 @@ Signature read_signature(const Safetensors& file, const std::string& where) {
   for (const auto& [name, values] : statistics(signature))
     if (const TensorView* tensor = file.find(name)) *values = read_numbers(*tensor, where);
   check_statistics(signature, where);
-  if (const TensorView* tensor = file.find(kVocabularyKey)) {
-    require(tensor->dtype == DType::U8, where, ": ", kVocabularyKey, ": expected U8, got ",
-            to_string(tensor->dtype));
-    signature.vocabulary.assign(reinterpret_cast<const char*>(tensor->data.data()), tensor->data.size());
+  for (const auto& [name, text] : vocabularies(signature)) {
+    const TensorView* tensor = file.find(name);
+    if (tensor == nullptr) continue;
+    require(tensor->dtype == DType::U8, where, ": ", name, ": expected U8, got ", to_string(tensor->dtype));
+    text->assign(reinterpret_cast<const char*>(tensor->data.data()), tensor->data.size());
   }
   return signature;
 }
@@ -142,11 +158,25 @@ void to_target_units(std::span<float> outputs, const Signature& signature) {
 std::shared_ptr<const Tokenizer> make_tokenizer(const Signature& signature, int64_t types) {
   const TokenizerOptions* options = tokenizer_options(signature.input);
   if (options == nullptr) return nullptr;
-  std::shared_ptr<const Tokenizer> tokenizer =
-      make_tokenizer(options->units, signature.vocabulary, kVocabularyKey);
-  require(tokenizer->size() <= types, "the vocabulary has ", tokenizer->size(), " token types, the model ",
-          types);
-  return tokenizer;
+  return make_fitting(options->units, signature.vocabulary, kVocabularyKey, types);
+}
+
+TranslationTokenizers make_tokenizers(const Signature& signature, int64_t source_types,
+                                      int64_t target_types) {
+  const auto* input = std::get_if<TranslationInput>(&signature.input.input);
+  require(input != nullptr, "a translator reads lines of two languages: expected input.kind = translation");
+  TranslationTokenizers made;
+  made.source = make_fitting(input->units, signature.vocabulary, kVocabularyKey, source_types);
+  if (!input->joint) {
+    made.target = make_fitting(input->units, signature.target_vocabulary, kTargetVocabularyKey, target_types);
+    return made;
+  }
+  require(signature.target_vocabulary.empty(), "both languages have one vocabulary (input.joint), but there ",
+          "is one of the target too");
+  require(made.source->size() <= target_types, "the vocabulary has ", made.source->size(),
+          " token types, the model ", target_types, " for its target");
+  made.target = made.source;
+  return made;
 }
 
 int64_t embedding_count(int64_t types, int64_t reserved) { return (types + reserved + 7) / 8 * 8; }

@@ -25,6 +25,12 @@ struct Signature {
   std::vector<float> target_mean, target_deviation;  // one per output of a regression
   std::string
       vocabulary;  // of the tokenizer (mega/text/tokenizer.h); empty where it is fixed, or no text is read
+  std::string target_vocabulary;  // of a translator's target, where it is not that of its source
+};
+
+// The tokenizers of a translator's two sides: one and the same where both have one vocabulary.
+struct TranslationTokenizers {
+  std::shared_ptr<const Tokenizer> source, target;
 };
 
 // The signature as metadata and as tensors of a model file; the tensors refer to the signature's memory.
@@ -45,6 +51,10 @@ void to_target_units(std::span<float> outputs, const Signature& signature);
 // The tokenizer of a model, for its input and vocabulary; null where it reads no text. Error where the
 // vocabulary is damaged or has more token types than `types`, those of which the model has embeddings.
 std::shared_ptr<const Tokenizer> make_tokenizer(const Signature& signature, int64_t types);
+
+// Those of a translator, with embeddings for so many types on each side. Throws as make_tokenizer does, and
+// where the model does not translate.
+TranslationTokenizers make_tokenizers(const Signature& signature, int64_t source_types, int64_t target_types);
 
 // The number of embeddings for a vocabulary: `types` and those that no text makes, rounded up to a multiple
 // of eight, as released: products like it.

@@ -76,6 +76,36 @@ TEST_F(SignatureTest, RoundTripsThroughAFile) {
   EXPECT_TRUE(again.target_mean.empty() && again.target_deviation.empty());
 }
 
+TEST_F(SignatureTest, ATranslatorHasOneVocabularyOrTwo) {
+  TranslationInput input;
+  input.units = TextUnits::words;
+  input.source_language = "en";
+  input.target_language = "de";
+  Signature signature;
+  signature.input.input = input;
+  signature.vocabulary = "house\nhaus\n";
+  const TranslationTokenizers joint = make_tokenizers(written(signature), 6, 6);
+  EXPECT_EQ(joint.source, joint.target);
+  EXPECT_EQ(joint.source->size(), 6);
+  EXPECT_PRED2(contains, error_of([&] { make_tokenizers(signature, 6, 5); }), "6 token types, the model 5");
+  EXPECT_PRED2(contains, error_of([&] { make_tokenizers(signature, 5, 6); }), "6 token types, the model 5");
+
+  signature.target_vocabulary = "haus\n";
+  EXPECT_PRED2(contains, error_of([&] { make_tokenizers(signature, 6, 6); }), "input.joint");
+  std::get<TranslationInput>(signature.input.input).joint = false;
+  const Signature again = written(signature);
+  EXPECT_EQ(again.target_vocabulary, "haus\n");
+  EXPECT_EQ(options_to_json(again.input), options_to_json(signature.input));
+  const TranslationTokenizers separate = make_tokenizers(again, 6, 5);
+  EXPECT_EQ(separate.source->size(), 6);
+  EXPECT_EQ(separate.target->size(), 5);
+  EXPECT_PRED2(contains, error_of([&] { make_tokenizers(again, 6, 4); }),
+               "the target_vocabulary has 5 token types, the model 4");
+  for (const TensorView& tensor : signature_tensors(again)) EXPECT_TRUE(is_signature_tensor(tensor.name));
+
+  EXPECT_PRED2(contains, error_of([&] { make_tokenizers(Signature(), 6, 6); }), "input.kind = translation");
+}
+
 TEST_F(SignatureTest, RoundTripsARegression) {
   Signature signature;
   signature.target_mean = {0.5F, -1};

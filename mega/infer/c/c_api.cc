@@ -159,6 +159,7 @@ struct InputName {
   mega_input operator()(const mega::AudioInput&) const { return MEGA_INPUT_AUDIO; }
   mega_input operator()(const mega::SeriesInput&) const { return MEGA_INPUT_SERIES; }
   mega_input operator()(const mega::LanguageInput&) const { return MEGA_INPUT_LANGUAGE; }
+  mega_input operator()(const mega::TranslationInput&) const { return MEGA_INPUT_TRANSLATION; }
 };
 
 mega_input input_of(const mega::ModelFile& file, const std::string& where) {
