@@ -1,0 +1,43 @@
+#include "mega/data/parallel/recipe_pairs.h"
+
+#include "tests/data/parallel/pair_files.h"
+
+namespace mega::data {
+namespace {
+
+using testing::contains;
+using testing::error_of;
+
+class RecipePairsTest : public PairFilesTest {};
+
+TEST_F(RecipePairsTest, TheSignatureHasWhatTheDataSaid) {
+  put("m/train.en", "a house\n");
+  put("m/train.de", "ein haus\n");
+  Recipe recipe;
+  recipe.data = data("m");
+  recipe.data.memory = 12345;
+  for (const bool joint : {true, false}) {
+    TranslationInput input = translation(TextUnits::words, "", "en");
+    input.joint = joint;
+    recipe.input.input = input;
+    const ParallelCorpus corpus = load_parallel(parallel_request(recipe));
+    const Signature signature = make_signature(recipe, corpus);
+    const auto& said = std::get<TranslationInput>(signature.input.input);
+    EXPECT_EQ(said.source_language, "de");
+    EXPECT_EQ(said.target_language, "en");
+    EXPECT_EQ(signature.data.path, recipe.data.path);
+    EXPECT_EQ(signature.data.memory, -1);
+    EXPECT_EQ(signature.target_vocabulary.empty(), joint);
+    const TranslationTokenizers again = make_tokenizers(signature, 100, 100);
+    EXPECT_EQ(again.source->vocabulary(), corpus.tokenizers.source->vocabulary());
+    EXPECT_EQ(again.target->vocabulary(), corpus.tokenizers.target->vocabulary());
+  }
+}
+
+TEST_F(RecipePairsTest, OtherInputIsRefused) {
+  Recipe recipe;
+  EXPECT_PRED2(contains, error_of([&] { parallel_request(recipe); }), "set input.kind = translation");
+}
+
+}  // namespace
+}  // namespace mega::data
