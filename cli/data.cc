@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "cli/check_parallel.h"
 #include "cli/commands.h"
 #include "mega/base/error.h"
 #include "mega/base/json.h"
@@ -198,6 +199,8 @@ void CheckCommand::run() const {
   for (const std::string& assignment : changes) change(loaded, assignment);
   if (token_options(loaded.model) != nullptr)
     check_corpus(loaded);
+  else if (loaded.model.kind().task() == ModelTask::translation)
+    check_parallel_text(loaded, json);
   else
     check_examples(std::move(loaded));
 }
