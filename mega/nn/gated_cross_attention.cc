@@ -49,7 +49,6 @@ Tensor GatedCrossAttentionImpl::forward(const Tensor& query, const Tensor& sourc
   const bool first = state == nullptr || !state->keys.defined();
   Tensor keys, values, mask = source_mask;
   if (first) {
-    require(source.defined(), "gated cross attention: a target needs a source");
     ops::check_sequence("gated cross attention, source", source, options_.width, k_proj->weight);
     require(source.size(0) == query.size(0), "gated cross attention: ", query.size(0), " targets for ",
             source.size(0), " sources");

@@ -31,8 +31,7 @@ void sort_distinct(std::vector<Token>& tokens) {
 
 Shortlist read(const Safetensors& file) {
   const auto format = file.metadata().find(kFormatKey);
-  require(format != file.metadata().end() && format->second == kFormat,
-          "is no shortlist: expected a file that `mega shortlist` wrote");
+  require(format != file.metadata().end() && format->second == kFormat, "is no shortlist of mega");
   const auto ends = numbers<int64_t>(file, kEnds, DType::I64);
   const auto all = numbers<Token>(file, kLikely, DType::I32);
   std::vector<std::vector<Token>> likely;
