@@ -20,6 +20,21 @@ TokenizerOptions target_options(const TranslationInput& input) {
   return options;
 }
 
+TranslationTextOptions source_text(const TranslationInput& input) {
+  TranslationTextOptions options;
+  options.language = input.source_language;
+  options.normalize = input.normalize;
+  options.tokenize = input.tokenize;
+  options.detokenize = input.detokenize;
+  return options;
+}
+
+TranslationTextOptions target_text(const TranslationInput& input) {
+  TranslationTextOptions options = source_text(input);
+  options.language = input.target_language;
+  return options;
+}
+
 Standardize standardization(const InputOptions& options) {
   if (const auto* audio = std::get_if<AudioInput>(&options.input)) return audio->standardize;
   if (const auto* series = std::get_if<SeriesInput>(&options.input)) return series->standardize;

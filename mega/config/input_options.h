@@ -8,6 +8,7 @@
 
 #include "mega/base/options.h"
 #include "mega/text/tokenizer_options.h"
+#include "mega/text/translation_text.h"
 
 namespace mega {
 
@@ -99,6 +100,9 @@ struct TranslationInput : TokenizerOptions {
   std::string target_language;
   bool joint = true;
   std::string target_model;
+  bool normalize = false;
+  WordCutting tokenize = WordCutting::none;
+  WordCutting detokenize = WordCutting::none;
   int64_t max_length = 1024;
 
   template <class Self, class Visitor>
@@ -110,6 +114,11 @@ struct TranslationInput : TokenizerOptions {
     v.field("joint", self.joint, "one vocabulary for both languages; false: each has its own");
     v.field("target_model", self.target_model,
             "the target's SentencePiece model, where each language has its own; `model` is the source's");
+    v.field("normalize", self.normalize,
+            "plain quotation marks, dashes and blanks, before lines become tokens");
+    v.field("tokenize", self.tokenize, "how words and marks are cut apart, before lines become tokens");
+    v.field("detokenize", self.detokenize,
+            "how they are joined again, when tokens become text; of text that was cut before, this alone");
     v.field("max_length", self.max_length,
             "most tokens of a line, with its end: longer pairs are not trained on, and elsewhere cut; 0: any",
             kLength);
@@ -130,6 +139,10 @@ const TokenizerOptions* tokenizer_options(const InputOptions& options);
 
 // How the target of a translator becomes tokens, where each language has its own vocabulary.
 TokenizerOptions target_options(const TranslationInput& input);
+
+// What is done to lines of either language beside cutting them into tokens.
+TranslationTextOptions source_text(const TranslationInput& input);
+TranslationTextOptions target_text(const TranslationInput& input);
 
 // None for texts and images.
 Standardize standardization(const InputOptions& options);

@@ -1,6 +1,8 @@
 #include "mega/data/parallel/recipe_pairs.h"
 
 #include "mega/base/error.h"
+#include "mega/base/hash.h"
+#include "mega/base/options_io.h"
 #include "mega/config/model_file.h"
 
 namespace mega::data {
@@ -27,11 +29,28 @@ const TranslationInput& translation_input(const Recipe& recipe) {
   return *input;
 }
 
+PairPreparation pair_preparation(const TranslationInput& input) {
+  if (!input.normalize && input.tokenize == WordCutting::none) return {};
+  // They decide what is cut, so that what files are called must not.
+  require(!input.source_language.empty() && !input.target_language.empty(),
+          "input.normalize and input.tokenize depend on the languages: set input.source_language and "
+          "input.target_language");
+  const auto prepare = [](const TranslationTextOptions& options) {
+    return [options](std::string_view line) { return TranslationText::prepare(line, options); };
+  };
+  PairPreparation preparation{prepare(source_text(input)), prepare(target_text(input)), 0};
+  for (const TranslationTextOptions& options : {source_text(input), target_text(input)})
+    preparation.fingerprint =
+        hash_number(hash_text(options_to_json(options).dump()), preparation.fingerprint);
+  return preparation;
+}
+
 ParallelRequest parallel_request(const Recipe& recipe) {
   ParallelRequest request;
   request.data = recipe.data;
   request.input = translation_input(recipe);
   request.known = initial_tokenizers(recipe);
+  request.preparation = pair_preparation(request.input);
   return request;
 }
 

@@ -10,6 +10,9 @@ namespace mega::data {
 // Throws unless the recipe reads parallel text.
 const TranslationInput& translation_input(const Recipe& recipe);
 
+// What is done to lines before they become tokens.
+PairPreparation pair_preparation(const TranslationInput& input);
+
 // What the recipe asks of the data. A model that it starts from (train.init) keeps its tokens.
 ParallelRequest parallel_request(const Recipe& recipe);
 

@@ -34,6 +34,28 @@ TEST_F(RecipePairsTest, TheSignatureHasWhatTheDataSaid) {
   }
 }
 
+TEST_F(RecipePairsTest, LinesArePreparedAsTheInputSays) {
+  put("m/train.en", "a house, “red”.\n");
+  put("m/train.de", "ein haus, „rot“.\n");
+  Recipe recipe;
+  recipe.data = data("m");
+  TranslationInput input = translation(TextUnits::words, "en", "de");
+  const auto texts = [&] {
+    recipe.input.input = input;
+    const ParallelCorpus corpus = load_parallel(parallel_request(recipe));
+    return texts_of(corpus, corpus.train).at(0);
+  };
+  EXPECT_EQ(texts(), "a house, “red”. | ein haus, „rot“.");
+  input.tokenize = WordCutting::moses;
+  EXPECT_EQ(texts(), "a house , “ red ” . | ein haus , „ rot “ .");
+  input.normalize = true;
+  EXPECT_EQ(texts(), "a house , &quot; red &quot; . | ein haus , &quot; rot &quot; .");
+  EXPECT_EQ(target_text(input).language, "de");
+  EXPECT_EQ(source_text(input).language, "en");
+  input.source_language = "";
+  EXPECT_PRED2(contains, error_of([&] { texts(); }), "depend on the languages");
+}
+
 TEST_F(RecipePairsTest, OtherInputIsRefused) {
   Recipe recipe;
   EXPECT_PRED2(contains, error_of([&] { parallel_request(recipe); }), "set input.kind = translation");
