@@ -51,6 +51,9 @@ void validate(const TrainOptions& options) {
   require(options.blocks.min_chunks <= options.blocks.max_chunks,
           "train: blocks.min_chunks: ", options.blocks.min_chunks,
           " is more than max_chunks = ", options.blocks.max_chunks);
+  require(options.translation.select != TranslationScore::bleu || options.translation.sentences > 0,
+          "train: translation.select: BLEU cannot choose the best model if nothing is translated; set "
+          "translation.sentences");
   for (const auto& [name, text] :
        {std::pair{"evaluate", options.evaluate}, {"checkpoint", options.checkpoint}}) {
     try {

@@ -84,6 +84,32 @@ struct BlockPlan {
   }
 };
 
+// Which score of the validation pairs the best model of a translator is chosen by.
+enum class TranslationScore { loss, bleu };
+
+template <>
+struct EnumNames<TranslationScore> {
+  static constexpr auto names =
+      enum_table<TranslationScore>({{TranslationScore::loss, "loss"}, {TranslationScore::bleu, "bleu"}});
+};
+
+// What an evaluation of a translator does while it trains, beside the loss of all validation pairs: BLEU of
+// what it writes for some of them.
+struct TranslationPlan {
+  TranslationScore select = TranslationScore::loss;
+  int64_t sentences = 500;
+  int64_t beam = 5;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("select", self.select, "score of the validation pairs that the best model is chosen by");
+    v.field("sentences", self.sentences,
+            "validation pairs, evenly spread, that are translated for BLEU; 0: none", Range{0, 1e9});
+    v.field("beam", self.beam, "hypotheses of the search for these translations; 1 is greedy",
+            Range{1, 4096});
+  }
+};
+
 inline constexpr Range kLearningRate{0, 1e3};
 inline constexpr Range kUpdates{0, 1e12};
 
@@ -117,6 +143,7 @@ struct TrainOptions {
   double average = 0.0;
   bool baseline = true;
   BlockPlan blocks;
+  TranslationPlan translation;
   std::vector<ParameterGroup> groups;
 
   template <class Self, class Visitor>
@@ -164,6 +191,7 @@ struct TrainOptions {
     v.field("baseline", self.baseline,
             "on texts, first fit a linear classifier on n-grams, for seconds, to compare with");
     v.nested("blocks", self.blocks, "how running text is cut, for language models");
+    v.nested("translation", self.translation, "what evaluations of a translator do");
     v.list("groups", self.groups, "parameters with a learning rate or a weight decay of their own");
   }
 };

@@ -9,6 +9,7 @@
 #include "mega/base/strings.h"
 #include "mega/data/example_row.h"
 #include "mega/train/batch_tensors.h"
+#include "mega/train/spread.h"
 
 namespace mega::train {
 namespace {
@@ -71,13 +72,6 @@ std::vector<ScatterChart> predictions_of(const Evaluation& evaluation) {
                       "true", "predicted", std::move(points)});
   }
   return charts;
-}
-
-// `count` of them, evenly spread: data sets are often sorted by class.
-std::vector<int64_t> spread(int64_t size, int64_t count) {
-  std::vector<int64_t> chosen(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) chosen[static_cast<size_t>(i)] = i * size / count;
-  return chosen;
 }
 
 }  // namespace

@@ -4,17 +4,23 @@
 #include "mega/base/strings.h"
 #include "mega/train/language_job.h"
 #include "mega/train/sequence_job.h"
+#include "mega/train/translation_job.h"
 
 namespace mega::train {
 
 std::unique_ptr<Job> make_job(const Recipe& recipe) {
   require(
-      recipe.model.kind().is_available() && translation_options(recipe.model) == nullptr, "models of kind ",
-      in_quotes(recipe.model.kind_name()),
+      recipe.model.kind().is_available(), "models of kind ", in_quotes(recipe.model.kind_name()),
       " can be described (`mega inspect`) but not trained yet. What can be trained: classifiers of texts, "
-      "sounds, pictures and series, and language models; `mega presets` lists them");
-  if (token_options(recipe.model) != nullptr) return std::make_unique<LanguageJob>(recipe);
-  return std::make_unique<SequenceJob>(recipe);
+      "sounds, pictures and series, language models and translators; `mega presets` lists them");
+  switch (recipe.model.kind().task()) {
+    case ModelTask::language:
+      return std::make_unique<LanguageJob>(recipe);
+    case ModelTask::translation:
+      return std::make_unique<TranslationJob>(recipe);
+    default:
+      return std::make_unique<SequenceJob>(recipe);
+  }
 }
 
 }  // namespace mega::train

@@ -59,6 +59,24 @@ SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_
   return saved;
 }
 
+SavedTranslationModel load_translation_model(const std::filesystem::path& path) {
+  const ModelFile file = ModelFile::open(path);
+  SavedTranslationModel saved;
+  saved.options = file.options;
+  saved.signature = read_signature(file.tensors, path.string());
+  try {
+    const TranslationOptions* translation = translation_options(saved.options);
+    require(translation != nullptr, "not a translator");
+    saved.tokenizers = make_tokenizers(saved.signature, translation->source_types(), translation->vocabulary);
+    check_tensors(saved.options, file.tensors);
+    saved.model = baselines::make_translation_model(saved.options);
+    load_weights(*saved.model, file.tensors);
+  } catch (const Error& error) {
+    fail(path.string(), ": ", error.what());
+  }
+  return saved;
+}
+
 void save_model(const std::filesystem::path& path, const ModelOptions& options, const Signature& signature,
                 const ops::NamedTensors& weights, const Metadata& extra) {
   const ops::TensorViews views(weights);

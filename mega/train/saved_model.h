@@ -10,6 +10,7 @@
 #include "mega/config/signature.h"
 #include "mega/models/sequence_model.h"
 #include "mega/models/token_model.h"
+#include "mega/models/translation_model.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/text/tokenizer.h"
 
@@ -35,6 +36,16 @@ struct SavedLanguageModel {
 // `chunk`: attention chunk size in tokens; 0: as in training. Other sizes need positions without a maximum,
 // such as rotary ones.
 SavedLanguageModel load_language_model(const std::filesystem::path& path, int64_t chunk = 0);
+
+// The same for a translator, with the tokenizers of both languages.
+struct SavedTranslationModel {
+  ModelOptions options;
+  Signature signature;
+  TranslationTokenizers tokenizers;
+  std::shared_ptr<models::TranslationModel> model;
+};
+
+SavedTranslationModel load_translation_model(const std::filesystem::path& path);
 
 void save_model(const std::filesystem::path& path, const ModelOptions& options, const Signature& signature,
                 const ops::NamedTensors& weights, const Metadata& extra = {});

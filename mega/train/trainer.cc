@@ -376,6 +376,7 @@ void Trainer::write_report(const Report* test) {
   };
   add("Loss", {{"training", "loss"}, {"validation", "valid_loss"}, {"validation RMSE", "valid_rmse"}}, false);
   add("Accuracy", {{"training", "accuracy"}, {"validation", "valid_accuracy"}}, false);
+  add("BLEU", {{"validation", "valid_bleu"}}, false);
   add("Learning rate", {{"learning rate", "learning_rate"}}, false);
   add("Gradient norm", {{"before clipping", "gradient_norm"}}, true);
   add("Speed (tokens/s)", {{"tokens/s", "positions_per_second"}}, false);
