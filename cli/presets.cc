@@ -48,6 +48,11 @@ Volume volume_of(const Recipe& recipe) {
     const int64_t each = train.batch_unit == BatchUnit::tokens ? 1 : length;
     return {batches * static_cast<double>(train.batch * each), length};
   }
+  if (translation_options(recipe.model) != nullptr) {
+    constexpr int64_t kSentence = 32;  // nobody trains on the longest that can be read
+    const int64_t each = train.batch_unit == BatchUnit::tokens ? 1 : kSentence;
+    return {batches * static_cast<double>(train.batch * each), kSentence};
+  }
   const int64_t length = longest(recipe.input);
   if (sequence_options(recipe.model) == nullptr || length == 0) return {};
   return {batches * static_cast<double>(train.batch * length * recipe.model.kind().document_count()), length};

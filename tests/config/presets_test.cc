@@ -166,6 +166,24 @@ TEST(Presets, ChunkFormsDifferOnlyInTheChunk) {
   }
 }
 
+TEST(Presets, TranslatorsDifferOnlyInLanguagesAndAttention) {
+  const Recipe first = load_preset("wmt16-en-de");
+  for (const char* name : {"wmt16-de-en", "wmt16-en-de-laplace", "wmt16-de-en-laplace"}) {
+    SCOPED_TRACE(name);
+    Recipe other = load_preset(name);
+    EXPECT_NE(other.description, first.description);
+    EXPECT_NE(options_to_json(other.model) == options_to_json(first.model),
+              std::string(name).ends_with("laplace"));
+    EXPECT_EQ(std::get<TranslationInput>(other.input.input).source_language, std::string(name).substr(6, 2));
+    EXPECT_EQ(std::get<TranslationInput>(other.input.input).target_language, std::string(name).substr(9, 2));
+    other.description = first.description;
+    for (const char* same :
+         {"model.block.attention=softmax", "input.source_language=en", "input.target_language=de"})
+      set_option(other, same);
+    EXPECT_EQ(options_to_json(other), options_to_json(first));
+  }
+}
+
 TEST(Presets, AudioStreamSeesThePastAlone) {
   const Recipe recipe = load_preset("audio-stream");
   const auto& model = std::get<ClassifierOptions>(recipe.model.model);

@@ -18,7 +18,8 @@ const std::map<std::string, int64_t> kReleased = {
     {"lra-pathx", 381'948},        {"lra-pathx-chunk", 283'644},         //
     {"sc-base", 343'134},          {"sc-big", 475'890},                  //
     {"enwik8", 39'137'792},        {"wikitext103", 252'237'824},         //
-    {"wmt16-en-de", 63'136'750}};
+    {"wmt16-en-de", 63'136'750},   {"wmt16-en-de-laplace", 63'136'750},  //
+    {"wmt16-de-en", 63'136'750},   {"wmt16-de-en-laplace", 63'136'750}};
 
 TEST(ParameterCount, HasTheParametersOfTheReleasedModels) {
   for (const auto& [preset, expected] : kReleased) {
