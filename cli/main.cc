@@ -52,11 +52,12 @@ int run(int argc, char** argv) {
   add_score(app, &others);
   add_inspect(app);
   add_quantize(app);
+  add_average(app);
   add_bleu(app);
   add_bench(app, hand_over);
   add_help(app, /*page_per_command=*/true);
   group(app, "Train a model", {"presets", "data", "train", "eval"});
-  group(app, "Use a model", {"predict", "generate", "score", "inspect", "quantize"});
+  group(app, "Use a model", {"predict", "generate", "score", "inspect", "quantize", "average"});
   group(app, "More", {"bleu", "bench", "help"});
   app.footer(
       "`mega help COMMAND` explains a command. Exit status: 0 done, 1 failed, 2 wrong command line, 130 "

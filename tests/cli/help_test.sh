@@ -2,7 +2,7 @@
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 run=$2
-commands="presets data train eval predict generate score inspect quantize bench help"
+commands="presets data train eval predict generate score inspect quantize average bench help"
 
 # The commands, one line each.
 for arguments in "" help --help -h; do
