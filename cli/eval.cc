@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/eval_language.h"
+#include "cli/eval_translation.h"
 #include "cli/evaluation_data.h"
 #include "cli/model_argument.h"
 #include "cli/torch_commands.h"
@@ -50,14 +51,15 @@ Table class_table(const std::vector<std::string>& classes, const std::vector<Cla
 
 void Evaluate::run() {
   ops::set_threads(threads);
-  if (token_options(ModelFile::open(model_path(model)).options) == nullptr) {
-    require(reading.is_default(), model,
-            " is a classifier: --chunk, --context, --segments, --sweep and --out are for language models");
-    run_classifier();
-    return;
-  }
-  require(predictions.empty(),
+  const ModelTask task = ModelFile::open(model_path(model)).options.kind().task();
+  require(task == ModelTask::language || reading.is_default(), model,
+          " is no language model: --chunk, --context, --segments, --sweep and --out are for those");
+  require(task == ModelTask::sequence || predictions.empty(),
           "--predictions is for classifiers; `mega score --tokens` shows each token of a text");
+  if (task == ModelTask::sequence) return run_classifier();
+  if (task == ModelTask::translation)
+    return evaluate_translator(
+        {model, path, parse_split(split), changes, examples, train::parse_device(device), json});
   require(examples == 0,
           "--examples is for classifiers; for language models, --set data.evaluation_limit=N limits the "
           "number of tokens");

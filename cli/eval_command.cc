@@ -12,7 +12,8 @@ void add_eval(CLI::App& app, Runner<EvalCommand> run) {
   CLI::App* sub = app.add_subcommand("eval", "evaluate a trained model; metrics with uncertainty");
   sub->add_option("model", command->model, "model file or run directory")->required();
   sub->add_option("--data", command->path,
-                  "labelled examples or a text file (default: the training data's path); other data is used "
+                  "labelled examples, a text file or parallel text (default: the training data's path); "
+                  "other data is used "
                   "as a whole, unless its file names define splits")
       ->type_name("PATH");
   sub->add_option("--split", command->split, "split to evaluate")
@@ -22,7 +23,8 @@ void add_eval(CLI::App& app, Runner<EvalCommand> run) {
                   "set a data option, key=value, e.g. data.skip_broken=true; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  sub->add_option("--examples", command->examples, "max number of examples (default: all)")
+  sub->add_option("--examples", command->examples,
+                  "max number of examples, or of pairs of each set (default: all)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--predictions", command->predictions,
                   "classifiers: also write each example's label and prediction to this file: .csv, .tsv, or "
