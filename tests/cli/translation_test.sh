@@ -21,7 +21,7 @@ pairs 300 train
 pairs 20 val
 pairs 20 test_2016
 pairs 30 test_2017
-tiny=(--threads 1 --set model.encoder_layers=1 --set model.decoder_layers=1 --set input.vocabulary=60 --set train.batch=512
+tiny=(--threads 1 --set model.encoder_layers=1 --set model.decoder_layers=1 --set input.vocabulary=300 --set train.batch=512
   --set train.warmup=5 --set train.evaluate=20u --set train.checkpoint=10u)
 mega_tiny=("${tiny[@]}" --set model.block.width=32 --set model.block.values=64 --set model.block.shared=16
   --set model.block.hidden=32 --set model.block.ema.dimension=4)

@@ -49,7 +49,8 @@ TEST_F(RecipePairsTest, LinesArePreparedAsTheInputSays) {
   input.tokenize = WordCutting::moses;
   EXPECT_EQ(texts(), "a house , “ red ” . | ein haus , „ rot “ .");
   input.normalize = true;
-  EXPECT_EQ(texts(), "a house , &quot; red &quot; . | ein haus , &quot; rot &quot; .");
+  EXPECT_EQ(texts(), "a house , &quot; red . &quot; | ein haus , &quot; rot &quot; .")
+      << "by the rules of each language: in English, a full stop stands within quotation marks";
   EXPECT_EQ(target_text(input).language, "de");
   EXPECT_EQ(source_text(input).language, "en");
   input.source_language = "";
