@@ -53,7 +53,7 @@ void Evaluate::run() {
   ops::set_threads(threads);
   const ModelTask task = ModelFile::open(model_path(model)).options.kind().task();
   require(task == ModelTask::language || reading.is_default(), model,
-          " is no language model: --chunk, --context, --segments, --sweep and --out are for those");
+          " is no language model; --chunk, --context, --segments, --sweep and --out are for language models");
   require(task == ModelTask::sequence || predictions.empty(),
           "--predictions is for classifiers; `mega score --tokens` shows each token of a text");
   if (task == ModelTask::sequence) return run_classifier();

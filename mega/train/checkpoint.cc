@@ -91,7 +91,8 @@ std::string to_text(const TrainingState& p) {
                                 {"evaluation_due", p.evaluation_due},
                                 {"threads", p.threads},
                                 {"wall_seconds", p.wall_seconds},
-                                {"planned", p.planned}}
+                                {"planned", p.planned},
+                                {"budget_seconds", p.budget_seconds}}
       .dump();
 }
 
@@ -115,6 +116,7 @@ TrainingState from_text(const std::string& text, const std::string& where) {
     p.threads = json.at("threads");
     p.wall_seconds = json.value("wall_seconds", 0.0);  // not in version 0.1
     p.planned = json.value("planned", int64_t{0});
+    p.budget_seconds = json.value("budget_seconds", 0.0);
     return p;
   } catch (const nlohmann::json::exception& error) {
     fail(where, ": ", error.what());

@@ -131,7 +131,8 @@ void Trainer::start_budget() {
   const double seconds = parse_period(options_.time).count;
   budget_.emplace(seconds, used, settings_.update_cost, sizes);
   // A finished run stays finished, unless it got more time.
-  const bool finished = state_.planned > 0 && state_.update >= state_.planned && used() > 0.8 * seconds;
+  const bool finished =
+      state_.planned > 0 && state_.update >= state_.planned && seconds <= state_.budget_seconds;
   options_.updates = state_.update + (finished ? 0 : budget_->updates_left(evaluation_period()));
   task_.limit_evaluations({budget_->valid_limit(), 0});
   if (budget_->valid_limit() < sizes.valid)
@@ -144,6 +145,7 @@ void Trainer::plan() {
   if (!budget_) return;
   options_.updates = state_.update + budget_->updates_left(evaluation_period());
   state_.planned = options_.updates;
+  state_.budget_seconds = parse_period(options_.time).count;
   bar_->set_total(options_.updates);
 }
 

@@ -220,7 +220,7 @@ TEST(TranslationModel, RejectsInvalidInputs) {
                    model->features(torch::full({2, 3}, 12, torch::kInt64), {}, encoded);
                  }),
                  "outside 0 to 11");
-    EXPECT_PRED2(contains, error([&] { model->features(target, {}, {}); }), "needs");
+    EXPECT_PRED2(contains, error([&] { model->features(target, {}, {}); }), "source");
     EXPECT_FALSE(error([&] { model->features(random_tokens(3, 4), {}, encoded); }).empty());
     nn::State state;
     state.blocks.resize(3);
