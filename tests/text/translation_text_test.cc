@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "mega/base/options_io.h"
-#include "mega/text/pair_filter.h"
 #include "tests/base/helpers.h"
 
 namespace mega {
@@ -58,25 +57,6 @@ TEST(TranslationText, OptionsGoThroughFiles) {
   options_from_json(again, options_to_json(options));
   EXPECT_EQ(options_to_json(again), options_to_json(options));
   EXPECT_PRED2(contains, error_of([] { TranslationText({}, nullptr); }), "needs a tokenizer");
-}
-
-TEST(PairFilter, DropsWhatCannotBeATranslation) {
-  EXPECT_TRUE(keeps_pair("a b c", "d e"));
-  EXPECT_FALSE(keeps_pair("", "d e"));
-  EXPECT_FALSE(keeps_pair("a", " \t "));
-  EXPECT_TRUE(keeps_pair("a", "1 2 3 4 5 6 7 8 9"));
-  EXPECT_FALSE(keeps_pair("a", "1 2 3 4 5 6 7 8 9 10"));
-  EXPECT_FALSE(keeps_pair("1 2 3 4 5 6 7 8 9 10", "a"));
-  EXPECT_TRUE(keeps_pair("a", "1 2 3 4 5 6 7 8 9 10", {.max_ratio = 0}));
-  EXPECT_FALSE(keeps_pair("a b c", "d e", {.min_words = 3}));
-  EXPECT_FALSE(keeps_pair("a b c", "d e", {.max_words = 2}));
-  EXPECT_TRUE(keeps_pair("a b c", "d e", {.max_words = 0}));
-  std::string long_word;
-  for (int i = 0; i < 1000; ++i) long_word += "é";
-  EXPECT_TRUE(keeps_pair(long_word, "a"));
-  EXPECT_FALSE(keeps_pair(long_word + "x", "a"));
-  EXPECT_TRUE(keeps_pair(long_word + "x", "a", {.max_word_length = 0}));
-  EXPECT_TRUE(keeps_pair("\xff\xff", "a\u00A0b"));
 }
 
 }  // namespace
