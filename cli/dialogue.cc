@@ -52,6 +52,7 @@ class Lines {
     while (true) {
       if (terminal_) std::fputs(kPrompt, stderr);
       InterruptGuard::forget();
+      const InterruptibleRead interruptible;
       length = ::getline(&buffer, &size, stdin);
       if (length >= 0 || errno != EINTR || !InterruptGuard::interrupted()) break;
       std::clearerr(stdin);

@@ -16,13 +16,18 @@ void on_interrupt(int signal) {
   signals = 1;
 }
 
+void handle(int flags, struct sigaction* previous) {
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = flags;
+  sigaction(SIGINT, &action, previous);
+}
+
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
   forget();
-  struct sigaction action = {};
-  action.sa_handler = on_interrupt;  // no SA_RESTART: blocking reads return
-  sigaction(SIGINT, &action, &before);
+  handle(SA_RESTART, &before);
 }
 
 InterruptGuard::~InterruptGuard() { sigaction(SIGINT, &before, nullptr); }
@@ -30,5 +35,9 @@ InterruptGuard::~InterruptGuard() { sigaction(SIGINT, &before, nullptr); }
 bool InterruptGuard::interrupted() { return signals != 0; }
 
 void InterruptGuard::forget() { signals = 0; }
+
+InterruptibleRead::InterruptibleRead() { handle(0, nullptr); }
+
+InterruptibleRead::~InterruptibleRead() { handle(SA_RESTART, nullptr); }
 
 }  // namespace mega::cli

@@ -3,7 +3,7 @@
 
 namespace mega::cli {
 
-// Handles SIGINT during its lifetime. A blocking read then fails with EINTR.
+// Handles SIGINT during its lifetime. What is being written meanwhile is written to its end.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -14,6 +14,15 @@ class InterruptGuard {
   static bool interrupted();
   // Clears the flag, so that interrupted() reports the next one.
   static void forget();
+};
+
+// While an InterruptGuard handles SIGINT: a blocking read fails with EINTR during this object's lifetime.
+class InterruptibleRead {
+ public:
+  InterruptibleRead();
+  ~InterruptibleRead();
+  InterruptibleRead(const InterruptibleRead&) = delete;
+  InterruptibleRead& operator=(const InterruptibleRead&) = delete;
 };
 
 }  // namespace mega::cli

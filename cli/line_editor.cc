@@ -120,6 +120,7 @@ bool LineEditor::read_keys(bool& interrupted) {
     return true;
   }
   std::array<char, 4096> bytes;
+  const InterruptibleRead interruptible;
   const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
   if (count > 0) keys_.add({bytes.data(), static_cast<size_t>(count)});
   interrupted = count < 0 && errno == EINTR && InterruptGuard::interrupted();

@@ -48,6 +48,7 @@ class RawInput {
 
   // Empty at end of input or after Ctrl-C.
   std::string_view read() {
+    const InterruptibleRead interruptible;
     while (!InterruptGuard::interrupted()) {
       const ssize_t count = ::read(descriptor_, buffer_.data(), buffer_.size());
       if (count >= 0) return {buffer_.data(), static_cast<size_t>(count)};
