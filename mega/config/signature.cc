@@ -179,6 +179,13 @@ TranslationTokenizers make_tokenizers(const Signature& signature, int64_t source
   return made;
 }
 
+TranslationTexts make_translation_texts(const Signature& signature, int64_t source_types,
+                                        int64_t target_types) {
+  const TranslationTokenizers tokenizers = make_tokenizers(signature, source_types, target_types);
+  const auto& input = std::get<TranslationInput>(signature.input.input);
+  return {{source_text(input), tokenizers.source}, {target_text(input), tokenizers.target}};
+}
+
 int64_t embedding_count(int64_t types, int64_t reserved) { return (types + reserved + 7) / 8 * 8; }
 
 void check_input(const InputOptions& input, const SequenceOptions& options) {

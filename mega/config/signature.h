@@ -13,6 +13,7 @@
 #include "mega/config/input_options.h"
 #include "mega/config/model_options.h"
 #include "mega/text/tokenizer.h"
+#include "mega/text/translation_text.h"
 
 namespace mega {
 
@@ -31,6 +32,11 @@ struct Signature {
 // The tokenizers of a translator's two sides: one and the same where both have one vocabulary.
 struct TranslationTokenizers {
   std::shared_ptr<const Tokenizer> source, target;
+};
+
+// How lines of its two sides become tokens, and tokens lines.
+struct TranslationTexts {
+  TranslationText source, target;
 };
 
 // The signature as metadata and as tensors of a model file; the tensors refer to the signature's memory.
@@ -55,6 +61,9 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const Signature& signature, int6
 // Those of a translator, with embeddings for so many types on each side. Throws as make_tokenizer does, and
 // where the model does not translate.
 TranslationTokenizers make_tokenizers(const Signature& signature, int64_t source_types, int64_t target_types);
+// The same with what else is done to lines.
+TranslationTexts make_translation_texts(const Signature& signature, int64_t source_types,
+                                        int64_t target_types);
 
 // The number of embeddings for a vocabulary: `types` and those that no text makes, rounded up to a multiple
 // of eight, as released: products like it.
