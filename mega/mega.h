@@ -1,5 +1,5 @@
-/* C interface of the engine: runs language models and classifiers from the files of `mega train` and
- * `mega quantize`. For C and any language that can call C.
+/* C interface of the engine: runs language models, classifiers and translators from the files of `mega train`
+ * and `mega quantize`. For C and any language that can call C.
  *
  *   if (mega_model_open("runs/bytes-small", &model, &error) != MEGA_OK) puts(error.message);
  *   ...
@@ -20,9 +20,10 @@
  * functions that return a number return 0 for it. The library does not keep pointers to arrays and strings
  * passed in. Strings are UTF-8. Paths are null-terminated; other strings have a length in bytes and may
  * contain null bytes. The path of a model is that of its file, or of the run directory of `mega train` that
- * has it. Threads. Models and classifiers are immutable and thread-safe. A session, with the generations that
- * extend it, or a sampler may be used from any thread, but only from one at a time; different sessions of one
- * model may be used concurrently. A handle must not be in use when it is closed or freed.
+ * has it. Threads. Models, classifiers and translators are immutable and thread-safe. A session, with the
+ * generations that extend it, or a sampler may be used from any thread, but only from one at a time;
+ * different sessions of one model may be used concurrently. A handle must not be in use when it is closed or
+ * freed.
  *
  * ABI. MEGA_ABI_VERSION is the version in the library's soname. While it stays the same, functions may be
  * added, but existing ones keep their meaning, types and constants; handles are opaque. Programs built
@@ -92,11 +93,32 @@ typedef struct mega_sampling {
 #define MEGA_SAMPLING_DEFAULT \
   { 1.0, 64, 1.0, 0, 1.0, 0.0, 1 }
 
+/* How translations are searched for. Set all fields: begin with MEGA_SEARCH_DEFAULT. */
+typedef struct mega_search {
+  int64_t beam;  /* 1 to 4096: hypotheses per sentence; 1: greedy */
+  int64_t nbest; /* 1 to beam: translations per line */
+  double
+      length_penalty; /* -10 to 10: scores are divided by length^this; 0: off, larger: longer translations */
+  int64_t max_length; /* most tokens of a translation; 0: depends on the source */
+  int64_t batch;      /* 1 to 65536: sentences side by side */
+  int32_t split;      /* nonzero: translate the sentences of a line one by one */
+} mega_search;
+#define MEGA_SEARCH_DEFAULT \
+  { 5, 1, 0.5, 0, 32, 0 }
+
+/* Receives a translation of line `line`, the `rank`-th best, both from 0: `bytes` bytes of valid UTF-8
+ * without line breaks at `text`, not null-terminated and valid until it returns, and the score, a
+ * log-probability divided by the length penalty. Returns 0 to go on, anything else to stop. Must not throw.
+ */
+typedef int32_t (*mega_translated)(void* context, size_t line, size_t rank, const char* text, size_t bytes,
+                                   double score);
+
 typedef struct mega_model mega_model;           /* a language model */
 typedef struct mega_session mega_session;       /* the state of a language model in a text */
 typedef struct mega_sampler mega_sampler;       /* draws tokens */
 typedef struct mega_generation mega_generation; /* a text that is being generated */
 typedef struct mega_classifier mega_classifier; /* a classifier of sequences, or matcher of text pairs */
+typedef struct mega_translator mega_translator; /* a translator of lines */
 
 /* The library version, such as "0.1.0"; always valid. Thread-safe. */
 MEGA_API const char* mega_version(void);
@@ -104,8 +126,8 @@ MEGA_API const char* mega_version(void);
 /* MEGA_ABI_VERSION of the loaded library. Thread-safe. */
 MEGA_API int32_t mega_abi_version(void);
 
-/* What the model at `path` reads, whatever it is: MEGA_INPUT_LANGUAGE is for mega_model_open, others are for
- * mega_classifier_open. */
+/* What the model at `path` reads, whatever it is: MEGA_INPUT_LANGUAGE is for mega_model_open,
+ * MEGA_INPUT_TRANSLATION for mega_translator_open, others are for mega_classifier_open. */
 MEGA_API mega_status mega_input_of(const char* path, mega_input* input, mega_error* error);
 
 /* ---- Language models ---- */
@@ -264,6 +286,24 @@ MEGA_API mega_status mega_classify_bytes(const mega_classifier* classifier, cons
 MEGA_API mega_status mega_classify_values(const mega_classifier* classifier, const float* values,
                                           size_t count, float* outputs, size_t output_count,
                                           mega_error* error);
+
+/* ---- Translators ---- */
+
+/* Maps the file: it must not change until the translator is closed. `threads`: number of threads per call;
+ * 0: one per core. Concurrent calls are safe, but share these threads. */
+MEGA_API mega_status mega_translator_open(const char* path, int32_t threads, mega_translator** translator,
+                                          mega_error* error);
+
+/* NULL is allowed. */
+MEGA_API void mega_translator_close(mega_translator* translator);
+
+/* Translates `line_count` lines, bytes[i] bytes at lines[i], in batches of similar length. `translated` gets
+ * `context` and the translations, in the order of the lines and the best first; at least one for each line,
+ * an empty one for an empty line. What is longer than the model reads at once is translated in parts.
+ * `search` may be NULL for the default. */
+MEGA_API mega_status mega_translate(const mega_translator* translator, const char* const* lines,
+                                    const size_t* bytes, size_t line_count, const mega_search* search,
+                                    mega_translated translated, void* context, mega_error* error);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,9 +21,12 @@
 #include "mega/data/encoder.h"
 #include "mega/infer/generation/sampler.h"
 #include "mega/infer/generation/text_generator.h"
+#include "mega/infer/generation/text_translator.h"
 #include "mega/infer/models/answer.h"
 #include "mega/infer/models/classifier.h"
 #include "mega/infer/models/classifier_stream.h"
+#include "mega/infer/models/translator.h"
+#include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/session.h"
 #include "mega/infer/thread_pool.h"
 #include "mega/infer/workspace.h"
@@ -51,6 +55,13 @@ struct mega_classifier {
   std::shared_ptr<const mega::infer::Classifier> model;
   std::unique_ptr<mega::infer::ThreadPool> pool;
   mega_input input;
+};
+
+struct mega_translator {
+  std::shared_ptr<const mega::infer::Translator> model;
+  std::shared_ptr<mega::infer::ThreadPool> pool;
+  mega::TranslationTexts texts;
+  int64_t longest;  // tokens of a source; 0: any
 };
 
 namespace {
@@ -150,6 +161,19 @@ mega::infer::SamplerOptions sampler_options(const mega_sampling* sampling) {
   options.top_p = sampling->top_p;
   options.min_p = sampling->min_p;
   options.seed = sampling->seed;
+  return options;
+}
+
+// NULL: the default.
+mega::infer::TranslateOptions translate_options(const mega_search* search) {
+  mega::infer::TranslateOptions options;
+  if (search == nullptr) return options;
+  options.search.beam = search->beam;
+  options.search.nbest = search->nbest;
+  options.search.length_penalty = search->length_penalty;
+  options.search.max_length = search->max_length;
+  options.batch = search->batch;
+  options.split = search->split != 0;
   return options;
 }
 
@@ -463,5 +487,55 @@ mega_status mega_classify_values(const mega_classifier* classifier, const float*
       mega::require(std::isfinite(x), "the input contains ", x, ": expected finite numbers");
     record.values.assign(all.begin(), all.end());
     classify(at(classifier, "a classifier"), record, 1, array(outputs, output_count, "outputs"));
+  });
+}
+
+mega_status mega_translator_open(const char* path, int32_t threads, mega_translator** translator,
+                                 mega_error* error) {
+  return guarded_make(translator, error, [&] {
+    const std::filesystem::path file = mega::model_path(&at(path, "a path"));
+    auto model = mega::infer::Translator::open(file);
+    mega::require(mega::has_signature(model->file().tensors), file.string(),
+                  " has no description of its text: it was not written by `mega train`");
+    const mega::Signature signature = mega::read_signature(model->file().tensors, file.string());
+    mega::TranslationTexts texts =
+        mega::make_translation_texts(signature, model->options().source_types(), model->options().vocabulary);
+    return mega_translator{std::move(model), std::make_shared<mega::infer::ThreadPool>(threads),
+                           std::move(texts),
+                           std::get<mega::TranslationInput>(signature.input.input).max_length};
+  });
+}
+
+void mega_translator_close(mega_translator* translator) { delete translator; }
+
+mega_status mega_translate(const mega_translator* translator, const char* const* lines, const size_t* bytes,
+                           size_t line_count, const mega_search* search, mega_translated translated,
+                           void* context, mega_error* error) {
+  return guarded(error, [&] {
+    const mega_translator& own = at(translator, "a translator");
+    mega::require(translated != nullptr, "NULL instead of a function for translations");
+    const auto texts = array(lines, line_count, "lines");
+    const auto lengths = array(bytes, line_count, "numbers of bytes");
+    for (size_t i = 0; i < line_count; ++i) array(texts[i], lengths[i], "a line");
+    mega::infer::TextTranslator translating(
+        std::make_shared<mega::infer::TranslatorDecoder>(own.model, own.pool), own.texts, own.longest,
+        translate_options(search));
+    size_t next = 0;
+    bool stopped = false;
+    mega::infer::TranslateRequest request;
+    request.next_line = [&]() -> std::optional<std::string> {
+      if (stopped || next == line_count) return std::nullopt;
+      const size_t i = next++;
+      return lengths[i] == 0 ? std::string() : std::string(texts[i], lengths[i]);
+    };
+    request.use = [&](const mega::infer::TranslatedLine& line) {
+      for (size_t rank = 0; rank < line.translations.size() && !stopped; ++rank) {
+        const mega::infer::Translation& one = line.translations[rank];
+        stopped = translated(context, static_cast<size_t>(line.number), rank, one.text.data(),
+                             one.text.size(), one.score) != 0;
+      }
+    };
+    request.go_on = [&] { return !stopped; };
+    translating.translate(request);
   });
 }
