@@ -2,7 +2,9 @@
 
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
+#include "mega/infer/generation/ensemble.h"
 #include "mega/infer/models/answer.h"
+#include "mega/infer/models/translator_decoder.h"
 
 namespace mega::cli {
 namespace {
@@ -65,6 +67,31 @@ const OtherModels& others_for(const OpenRequest& request) {
   return *request.others;
 }
 
+AnyTranslator open_one_translator(const OpenRequest& request, const std::shared_ptr<ThreadPool>& pool) {
+  const std::filesystem::path path = model_path(request.model);
+  ModelFile file = ModelFile::open(path);
+  const TranslationOptions* options = translation_options(file.options);
+  require(options != nullptr, request.model, " is not a translator but a model of kind ",
+          file.options.kind_name(), ": use `",
+          token_options(file.options) != nullptr ? "generate" : "predict", "`");
+  if (!file.options.kind().runs_in_engine())
+    return others_for(request).open_translator(path, request.threads);
+  require(has_signature(file.tensors), path.string(),
+          " has no description of its text: it was not written by `mega train`");
+  AnyTranslator opened{nullptr, read_signature(file.tensors, path.string()), options->source_types(),
+                       options->vocabulary};
+  opened.decoder = std::make_shared<infer::TranslatorDecoder>(
+      std::make_shared<const infer::Translator>(std::move(file), path.string()), pool);
+  return opened;
+}
+
+// Whether models read and write the same tokens.
+bool same_tokens(const Signature& a, const Signature& b) {
+  const TokenizerOptions *of_a = tokenizer_options(a.input), *of_b = tokenizer_options(b.input);
+  return of_a != nullptr && of_b != nullptr && of_a->units == of_b->units && a.vocabulary == b.vocabulary &&
+         a.target_vocabulary == b.target_vocabulary;
+}
+
 }  // namespace
 
 std::unique_ptr<infer::Predictor> AnyLanguageModel::load(const std::string&) const {
@@ -77,6 +104,8 @@ std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request
   ModelFile file = ModelFile::open(path);
   require(sequence_options(file.options) == nullptr, request.model,
           " is a classifier, not a language model: use `predict`");
+  require(translation_options(file.options) == nullptr, request.model,
+          " is a translator, not a language model: use `translate`");
   if (!file.options.kind().runs_in_engine()) {
     require(session.cache == infer::CacheType::f32 && session.state.empty(), request.model,
             " is a model of kind " + file.options.kind_name() +
@@ -93,12 +122,31 @@ std::unique_ptr<AnyClassifier> open_classifier(const OpenRequest& request) {
   ModelFile file = ModelFile::open(path);
   require(token_options(file.options) == nullptr, request.model,
           " is a language model, not a classifier: use `generate` or `score`");
+  require(translation_options(file.options) == nullptr, request.model,
+          " is a translator, not a classifier: use `translate`");
   if (!file.options.kind().runs_in_engine())
     return others_for(request).open_classifier(path, request.threads);
   require(has_signature(file.tensors), path.string(),
           " has no description of its input encoding: it was not written by `mega train`");
   return std::make_unique<EngineClassifier>(
       std::make_shared<const infer::Classifier>(std::move(file), path.string()), request.threads);
+}
+
+AnyTranslator open_translator(const OpenRequest& request, std::span<const std::string> others) {
+  const auto pool = std::make_shared<ThreadPool>(request.threads);
+  AnyTranslator first = open_one_translator(request, pool);
+  if (others.empty()) return first;
+  std::vector<std::shared_ptr<infer::StepDecoder>> decoders = {first.decoder};
+  for (const std::string& model : others) {
+    OpenRequest another = request;
+    another.model = model;
+    const AnyTranslator opened = open_one_translator(another, pool);
+    require(same_tokens(first.signature, opened.signature), request.model, " and ", model,
+            " have different vocabularies: only models of the same can translate together");
+    decoders.push_back(opened.decoder);
+  }
+  first.decoder = std::make_shared<infer::Ensemble>(std::move(decoders));
+  return first;
 }
 
 }  // namespace mega::cli

@@ -12,6 +12,7 @@
 #include "mega/data/corpus/token_file.h"
 #include "mega/data/record.h"
 #include "mega/infer/generation/generate_many.h"
+#include "mega/infer/generation/step_decoder.h"
 #include "mega/infer/models/score_text.h"
 #include "mega/infer/session.h"
 #include "mega/text/tokenizer.h"
@@ -37,6 +38,13 @@ class AnyClassifier {
   virtual std::vector<std::vector<float>> answers(std::vector<data::Record> records) = 0;
 };
 
+// A translator of any backend, and what its file says of the text.
+struct AnyTranslator {
+  std::shared_ptr<infer::StepDecoder> decoder;
+  Signature signature;
+  int64_t source_types = 0, target_types = 0;
+};
+
 // Opens models that the engine cannot run.
 class OtherModels {
  public:
@@ -45,6 +53,7 @@ class OtherModels {
                                                                 int threads) const = 0;
   virtual std::unique_ptr<AnyClassifier> open_classifier(const std::filesystem::path& path,
                                                          int threads) const = 0;
+  virtual AnyTranslator open_translator(const std::filesystem::path& path, int threads) const = 0;
 };
 
 // threads = 0: all cores. `model` is a file or a run directory. If the model is of the wrong kind, the Error
@@ -64,5 +73,8 @@ struct SessionRequest {
 std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request,
                                                       const SessionRequest& session = {});
 std::unique_ptr<AnyClassifier> open_classifier(const OpenRequest& request);
+
+// request.model, or with `others` an ensemble: all must read and write the same tokens.
+AnyTranslator open_translator(const OpenRequest& request, std::span<const std::string> others = {});
 
 }  // namespace mega::cli

@@ -24,6 +24,8 @@ using Runner = std::function<void(const Command&)>;
 void add_generate(CLI::App& app, const OtherModels* others);
 void add_score(CLI::App& app, const OtherModels* others);
 void add_predict(CLI::App& app, const OtherModels* others);
+void add_translate(CLI::App& app, const OtherModels* others);
+void add_shortlist(CLI::App& app, const OtherModels* others);  // not in `mega-run`
 void add_bleu(CLI::App& app);
 
 // `inspect`: the first for `mega-run` (model files only), the second for `mega` (presets too).

@@ -1,10 +1,6 @@
 #include "cli/dialogue.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,7 +8,7 @@
 #include "cli/dialogue_commands.h"
 #include "cli/generation_report.h"
 #include "cli/interrupt.h"
-#include "cli/line_editor.h"
+#include "cli/typed_lines.h"
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
@@ -22,53 +18,10 @@
 namespace mega::cli {
 namespace {
 
-constexpr const char* kPrompt = "> ";
 constexpr const char* kAfterInterrupt = "(Ctrl-D or /quit to end)";
 constexpr const char* kGreeting =
     "The model continues what you type; after an empty line it just writes on.\n"
     "Ctrl-C stops an answer, Ctrl-D or /quit ends, /help lists the commands.\n";
-
-// Lines of standard input, without their newlines.
-class Lines {
- public:
-  Lines() : terminal_(isatty(STDIN_FILENO) != 0) {
-    if (!LineEditor::is_possible()) return;
-    editor_.emplace(LineHistory(history_file()), kPrompt, kAfterInterrupt);
-    if (!editor_->history().problem().empty())
-      std::fprintf(stderr, "note: what you type is not kept for next time: %s\n",
-                   printable(editor_->history().problem()).c_str());
-  }
-
-  bool are_typed() const { return terminal_; }
-
-  // nullopt at end of file.
-  std::optional<std::string> next() { return editor_ ? editor_->read() : read_plain(); }
-
- private:
-  std::optional<std::string> read_plain() const {
-    char* buffer = nullptr;
-    size_t size = 0;
-    ssize_t length = -1;
-    while (true) {
-      if (terminal_) std::fputs(kPrompt, stderr);
-      InterruptGuard::forget();
-      const InterruptibleRead interruptible;
-      length = ::getline(&buffer, &size, stdin);
-      if (length >= 0 || errno != EINTR || !InterruptGuard::interrupted()) break;
-      std::clearerr(stdin);
-      std::fprintf(stderr, "\n%s\n", kAfterInterrupt);
-    }
-    std::optional<std::string> line;
-    if (length >= 0) line.emplace(buffer, static_cast<size_t>(length));
-    std::free(buffer);
-    if (line && line->ends_with('\n')) line->pop_back();
-    if (!line && terminal_) std::fputs("\n", stderr);
-    return line;
-  }
-
-  bool terminal_;
-  std::optional<LineEditor> editor_;
-};
 
 }  // namespace
 
@@ -108,7 +61,7 @@ void Dialogue::take_turn(Screen& screen, const std::string& line) {
 }
 
 void Dialogue::talk(Screen& screen, const std::string& prompt) {
-  Lines lines;
+  TypedLines lines(kAfterInterrupt);
   if (lines.are_typed()) std::fputs(kGreeting, stderr);
   if (!prompt.empty()) {
     const infer::GenerateResult result = answer(prompt, &screen);

@@ -25,6 +25,9 @@ class TorchProgramModels : public OtherModels {
   std::unique_ptr<AnyClassifier> open_classifier(const std::filesystem::path&, int) const override {
     run_torch_program(arguments_);
   }
+  AnyTranslator open_translator(const std::filesystem::path&, int) const override {
+    run_torch_program(arguments_);
+  }
 
  private:
   char** arguments_;
@@ -50,6 +53,8 @@ int run(int argc, char** argv) {
   add_predict(app, &others);
   add_generate(app, &others);
   add_score(app, &others);
+  add_translate(app, &others);
+  add_shortlist(app, &others);
   add_inspect(app);
   add_quantize(app);
   add_average(app);
@@ -57,8 +62,8 @@ int run(int argc, char** argv) {
   add_bench(app, hand_over);
   add_help(app, /*page_per_command=*/true);
   group(app, "Train a model", {"presets", "data", "train", "eval"});
-  group(app, "Use a model", {"predict", "generate", "score", "inspect", "quantize", "average"});
-  group(app, "More", {"bleu", "bench", "help"});
+  group(app, "Use a model", {"predict", "generate", "score", "translate", "inspect", "quantize", "average"});
+  group(app, "More", {"bleu", "shortlist", "bench", "help"});
   app.footer(
       "`mega help COMMAND` explains a command. Exit status: 0 done, 1 failed, 2 wrong command line, 130 "
       "interrupted.");

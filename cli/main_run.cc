@@ -18,12 +18,14 @@ std::string describe() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Runs models trained by `mega`: generates and scores text, classifies, without libtorch."};
+  CLI::App app{
+      "Runs models trained by `mega`: generates, scores and translates text, classifies, without libtorch."};
   app.name("mega-run");
   app.set_version_flag("--version", describe, "print version, instruction set and threads");
   constexpr const mega::cli::OtherModels* kNone = nullptr;
   mega::cli::add_generate(app, kNone);
   mega::cli::add_score(app, kNone);
+  mega::cli::add_translate(app, kNone);
   mega::cli::add_predict(app, kNone);
   mega::cli::add_inspect_file(app);
   mega::cli::add_bleu(app);

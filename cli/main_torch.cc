@@ -59,6 +59,8 @@ int main(int argc, char** argv) {
   mega::cli::add_predict(app, &others);
   mega::cli::add_generate(app, &others);
   mega::cli::add_score(app, &others);
+  mega::cli::add_translate(app, &others);
+  mega::cli::add_shortlist(app, &others);
   for (const char* command : {"train", "eval", "bench"})
     app.get_subcommand(command)->parse_complete_callback(warn_of_slow_blas);
   return mega::cli::run_program(app, argc, argv);

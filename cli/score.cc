@@ -5,6 +5,7 @@
 
 #include "cli/any_model.h"
 #include "cli/commands.h"
+#include "cli/score_pairs.h"
 #include "mega/base/error.h"
 #include "mega/base/json.h"
 #include "mega/base/strings.h"
@@ -20,7 +21,7 @@ namespace {
 struct ScoreCommand {
   OpenRequest model;
   std::vector<std::string> files;
-  bool json = false, tokens = false;
+  bool json = false, tokens = false, pairs = false;
 
   void run();
 };
@@ -110,6 +111,7 @@ class TokenPrinter {
 };
 
 void ScoreCommand::run() {
+  if (pairs) return score_pairs(model, files, json);
   const std::unique_ptr<AnyLanguageModel> opened = open_language_model(model);
   if (files.empty()) files.push_back("-");
 
@@ -138,13 +140,19 @@ void ScoreCommand::run() {
 void add_score(CLI::App& app, const OtherModels* others) {
   auto command = std::make_shared<ScoreCommand>();
   command->model.others = others;
-  CLI::App* sub = app.add_subcommand("score", "score texts with a language model: perplexity, bits per byte");
+  CLI::App* sub =
+      app.add_subcommand("score", "score texts with a language model, or translations with a translator");
   sub->add_option("model", command->model.model, "model file or run directory")->required();
   sub->add_option("files", command->files,
                   "text files, plain or compressed, each scored as one stream; - or none for standard "
                   "input");
-  sub->add_flag("--tokens", command->tokens,
-                "print each token, a tab and its natural log-probability; metrics go to standard error");
+  CLI::Option* tokens =
+      sub->add_flag("--tokens", command->tokens,
+                    "print each token, a tab and its natural log-probability; metrics go to standard error");
+  sub->add_flag("--pairs", command->pairs,
+                "with a translator: print the natural log-probability of each target, given its source; the "
+                "files are a table of both (tsv, csv, jsonl), or one of each")
+      ->excludes(tokens);
   sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   sub->add_flag("--json", command->json, "print JSON");

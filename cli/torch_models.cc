@@ -2,6 +2,7 @@
 
 #include "mega/baselines/model_builders.h"
 #include "mega/models/token_predictor.h"
+#include "mega/models/translation_decoder.h"
 #include "mega/ops/runtime.h"
 #include "mega/train/evaluation.h"
 #include "mega/train/saved_model.h"
@@ -61,6 +62,14 @@ std::unique_ptr<AnyClassifier> TorchModels::open_classifier(const std::filesyste
                                                             int threads) const {
   ops::set_threads(threads);
   return std::make_unique<TorchClassifier>(train::load_model(path));
+}
+
+AnyTranslator TorchModels::open_translator(const std::filesystem::path& path, int threads) const {
+  ops::set_threads(threads);
+  const train::SavedTranslationModel saved = train::load_translation_model(path);
+  const TranslationOptions& options = *translation_options(saved.options);
+  return {std::make_shared<models::TranslationDecoder>(saved.model), saved.signature, options.source_types(),
+          options.vocabulary};
 }
 
 }  // namespace mega::cli

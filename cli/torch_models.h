@@ -11,6 +11,7 @@ class TorchModels : public OtherModels {
                                                         int threads) const override;
   std::unique_ptr<AnyClassifier> open_classifier(const std::filesystem::path& path,
                                                  int threads) const override;
+  AnyTranslator open_translator(const std::filesystem::path& path, int threads) const override;
 };
 
 }  // namespace mega::cli

@@ -2,7 +2,7 @@
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 run=$2
-commands="presets data train eval predict generate score inspect quantize average bench help"
+commands="presets data train eval predict generate score translate inspect quantize average bench help"
 
 # The commands, one line each.
 for arguments in "" help --help -h; do
@@ -204,7 +204,7 @@ mega=$run
 for arguments in "" help --help; do
   # shellcheck disable=SC2086
   output=$("$mega" $arguments) || failed "mega-run $arguments: status $?"
-  for command in generate score predict inspect help; do
+  for command in generate score translate predict inspect help; do
     [ "$(grep -cE "^  $command( |\$)" <<<"$output")" = 1 ] || failed "mega-run $arguments: not one line for $command"
   done
 done

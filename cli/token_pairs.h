@@ -1,0 +1,38 @@
+// Pairs of lines as a translator's tokens, from the files that a command was given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/any_model.h"
+#include "mega/data/parallel/pair_text.h"
+
+namespace mega::cli {
+
+struct TokenPair {
+  std::vector<Token> source, target;  // with </s> at the end
+};
+
+class TokenPairReader {
+ public:
+  // A table of sources and targets (tsv, csv, jsonl), or a file of each.
+  TokenPairReader(const std::vector<std::string>& files, const AnyTranslator& translator);
+
+  // False at the end. Sides that are longer than the model reads are cut.
+  bool next(TokenPair& pair);
+
+  int64_t cut() const { return cut_; }  // pairs that were
+
+ private:
+  std::vector<Token> encode(const TranslationText& text, const std::string& line, bool& cut) const;
+
+  TranslationTexts texts_;
+  int64_t longest_;
+  data::PairText text_;
+  data::Problems problems_{false};
+  data::PairReader reader_;
+  int64_t cut_ = 0;
+};
+
+}  // namespace mega::cli

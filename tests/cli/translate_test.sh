@@ -1,0 +1,159 @@
+# mega translate: lines in, lines out, in order, whatever they are; the weights are random.
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
+export OMP_WAIT_POLICY=passive # small tensors: waiting threads must not spin
+export MEGA_CACHE=$work/cache
+run=$2
+terminal=$3
+make=$(dirname "$terminal")/make_translator
+cd "$work" || exit 1
+"$make" words.model words 1 && "$make" more.model words 2 && "$make" bytes.model bytes 3 || failed "no models"
+
+short=(--threads 1 --max-length 8)
+translate() { "$mega" translate "$@" "${short[@]}" 2>errors; }
+same() { [ "$1" = "$2" ] || failed "$3: expected \"$1\", got \"$2\""; }
+
+# Both programs, files and standard input, plain or compressed, any batch: the same lines.
+for i in $(seq 90); do
+  case $((i % 6)) in
+    0) echo ;;
+    1) echo "the house $i" ;;
+    2) echo "The house is red ." ;;
+    3) echo "x y z" ;;
+    4) for ((k = 0; k < i; ++k)); do printf 'a red '; done && echo ;;
+    5) echo "is" ;;
+  esac
+done >source
+expected=$(translate words.model source)
+same 90 "$(translate words.model source | wc -l)" "lines"
+grep -qF "[90 lines, " errors || failed "no summary: $(cat errors)"
+grep -qF "note: " errors || failed "nothing of the lines that are too long: $(cat errors)"
+same "$expected" "$("$run" translate words.model "${short[@]}" <source 2>/dev/null)" "mega-run"
+same "$expected" "$(translate words.model --batch 1 <source)" "--batch 1"
+same "$expected" "$(translate words.model --batch 7 --batch-tokens 30 - <source)" "--batch 7"
+gzip -k source
+same "$expected" "$(translate words.model source.gz)" "gzip"
+same "" "$(sed -n 6p <<<"$expected")" "an empty line"
+same "" "$(translate words.model </dev/null)" "no input"
+
+# Numbers beside the text.
+translate words.model source --nbest 7 >best # the beam grows with it
+same "1 1 1 1 1 1 1 2" "$(head -n 8 best | cut -f 1 | xargs)" "--nbest"
+same "$(head -n 7 best | cut -f 2)" "$(head -n 7 best | cut -f 2 | sort -gr)" "--nbest is sorted"
+same "$expected" "$(translate words.model source --scores | cut -f 2-)" "--scores"
+translate words.model source --alignment | cut -f 1 | sed -n 2p | grep -qE '^[0-9]+-0( |$)' || failed "--alignment"
+translate words.model source --json >json
+same 90 "$(grep -c '"translations":' json)" "--json"
+same '{"line":1,"source":"the house 1","translations":[{"text":' "$(head -c 57 json)" "--json"
+translate words.model source --prefix "Haus rot" | sed -n 2p | grep -q "^Haus rot" || failed "--prefix"
+same "$expected" "$(translate words.model source --ensemble words.model)" "an ensemble of a model and itself"
+[ "$expected" != "$(translate words.model source --ensemble more.model)" ] || failed "--ensemble changes nothing"
+same "$(translate words.model source --sample --seed 5)" "$(translate words.model source --sample --seed 5 --batch 3)" "--sample"
+
+# Running text: tags stay, sentences become one line again.
+printf 'The house is red . A house .\n<p>\n' >running
+same "<p>" "$(translate words.model running --split | tail -n 1)" "a tag"
+same "$(printf 'The house is red .\nA house .\n' | translate words.model | paste -sd ' ')" \
+  "$(translate words.model running --split | head -n 1)" "--split"
+
+# What nobody expects: nothing is lost, nothing is out of order.
+{
+  printf 'The\0house\n\0\0\n\xff\xfe\x80\n'
+  for ((i = 0; i < 10000; ++i)); do printf 'house '; done
+  printf '\n\n\r\nhalf a character \xe2\x82'
+} >hostile
+for model in words bytes; do
+  translate "$model.model" hostile --beam 2 >out || failed "$model: $(cat errors)"
+  same 7 "$(wc -l <out)" "hostile lines, $model"
+  same "" "$(sed -n 5,6p out)" "empty hostile lines, $model"
+  iconv -f UTF-8 -t UTF-8 out >/dev/null || failed "$model: not UTF-8"
+  grep -qF "note: 1 of 7 lines" errors || [ "$model" = bytes ] || failed "a long line: $(cat errors)"
+done
+
+# A pipe that stays open gets its answers.
+mkfifo pipe
+translate words.model <pipe >answers &
+exec 9>pipe
+echo "the house" >&9
+for ((i = 0; i < 100; ++i)); do [ -s answers ] && break || sleep 0.1; done
+[ -s answers ] || failed "no answer while the pipe is open"
+exec 9>&-
+wait $!
+same 1 "$(wc -l <answers)" "answers of a pipe"
+
+# Ctrl-C: what is finished is there, in order, and whole.
+for ((i = 0; i < 3000; ++i)); do cat source; done >long
+"$mega" translate words.model long --threads 1 --batch 2 >part 2>errors &
+process=$!
+for ((i = 0; i < 100; ++i)); do [ -s part ] && break || sleep 0.1; done
+kill -INT $process
+wait $process
+same 130 $? "Ctrl-C"
+lines=$(wc -l <part)
+[ "$lines" -gt 0 ] && [ "$lines" -lt 270000 ] || failed "Ctrl-C: $lines lines"
+[ -z "$(tail -c 1 part)" ] || failed "Ctrl-C: half a line"
+same "$("$mega" translate words.model --threads 1 --batch 2 2>/dev/null < <(head -n "$lines" long))" "$(cat part)" "Ctrl-C"
+# Also while it waits.
+"$mega" translate words.model <pipe >/dev/null 2>&1 &
+process=$!
+exec 9>pipe
+for ((i = 0; i < 100; ++i)); do
+  grep -qs "^SigCgt:.*[2367abef]$" /proc/$process/status && break || sleep 0.1
+done
+kill -INT $process
+wait $process
+same 130 $? "Ctrl-C while it waits"
+exec 9>&-
+
+# A full or closed standard output.
+if [ -e /dev/full ]; then
+  "$mega" translate words.model source "${short[@]}" >/dev/full 2>errors
+  same 1 $? "a full standard output"
+fi
+"$mega" translate words.model source "${short[@]}" >&- 2>errors
+same 1 $? "a closed standard output"
+
+# Typed lines.
+same 2 "$(printf 'the house\na\n' | translate words.model --interactive | wc -l)" "--interactive"
+
+# Given translations: a table or two files; of the best one, what the search says.
+translate words.model source --json | head -n 60 >json
+sed -n 's/^{"line":[0-9]*,"source":"\([^"]*\)","translations":\[{"text":"\([^"]*\)".*"log_probability":\([^,]*\),.*"parts":1}$/\1\t\2\t\3/p' json |
+  awk -F '\t' 'index($2, "<unk>") == 0 && $2 != ""' >scored
+[ -s scored ] || failed "no translation to score"
+cut -f 1 scored >in && cut -f 2 scored >out && cut -f 1,2 scored >table.tsv
+"$mega" score words.model --pairs in out 2>errors | paste - scored |
+  awk -F '\t' '($1 - $4) ^ 2 > 1e-6 { exit 1 }' || failed "score --pairs: $(cat errors)"
+grep -qF "perplexity" errors || failed "score --pairs: no summary"
+same "$("$mega" score words.model --pairs in out 2>/dev/null)" "$("$run" score words.model --pairs table.tsv 2>/dev/null)" \
+  "score --pairs of a table"
+expect 0 '"log_probability":' score words.model --pairs table.tsv --json
+expect 1 "is a translator" score words.model in
+head -n 1 in >one
+expect 1 "lines" score words.model --pairs one source
+
+# Smaller files.
+expect 0 "bleu" quantize words.model --type int8 --data table.tsv --out int8.model
+expect 0 '"bleu":' quantize words.model --type bf16 --data table.tsv --out bf16.model --json
+for type in int8 bf16; do same 90 "$(translate $type.model source | wc -l)" "$type"; done
+
+# A shortlist allows what occurred with the words of a sentence.
+expect 0 "not allowed" shortlist words.model in out --out short.list
+translate words.model in --shortlist short.list >restricted || failed "--shortlist: $(cat errors)"
+same "$(wc -l <in)" "$(wc -l <restricted)" "--shortlist"
+expect 1 "belongs to another model" translate bytes.model in --shortlist short.list
+
+# Wrong use, damaged input: what came before it is translated.
+head -c -9 source.gz >damaged.gz
+translate words.model damaged.gz >out && failed "a damaged file is no error"
+grep -qF "damaged.gz" errors || failed "no name of the damaged file"
+expect 1 "nowhere: cannot open" translate words.model nowhere
+expect 1 "have different vocabularies" translate words.model source --ensemble bytes.model
+expect 1 "beam" translate words.model source --beam 2 --nbest 3
+expect 2 "--beam" translate words.model source --beam 0
+expect 1 "words.model is a translator" generate words.model --prompt a
+expect 1 "source" translate words.model source --shortlist source
+expect 2 "excludes" translate words.model source --interactive
+
+echo "$failures failures"
+[ "$failures" = 0 ]
