@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "cli/any_model.h"
 #include "cli/commands.h"
 #include "cli/evaluation_data.h"
 #include "cli/model_argument.h"
@@ -15,9 +17,12 @@
 #include "mega/base/strings.h"
 #include "mega/config/model_file.h"
 #include "mega/data/corpus/corpus.h"
+#include "mega/data/parallel/recipe_pairs.h"
+#include "mega/infer/generation/text_translator.h"
 #include "mega/infer/models/quality.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
+#include "mega/text/metrics/metric.h"
 
 namespace mega::cli {
 namespace {
@@ -26,7 +31,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 // Enough for the precision of the printed metrics, and takes a minute or two.
-constexpr int64_t kTokens = 50'000, kExamples = 2'000;
+constexpr int64_t kTokens = 50'000, kExamples = 2'000, kSentences = 500;
 
 std::string number(double value, const char* format) {
   char text[32];
@@ -69,7 +74,7 @@ class QualityReport {
 struct QuantizeCommand {
   std::string model, type, out, data_path;
   std::vector<std::string> texts;
-  int64_t limit = -1;  // -1: kTokens or kExamples
+  int64_t limit = -1;  // -1: kTokens, kExamples or kSentences
   int threads = 0;
   bool json = false;
 
@@ -79,6 +84,7 @@ struct QuantizeCommand {
   // Evaluate both models on the user's data, or on the test split of the training data.
   std::vector<QualityReport> measure_language(const fs::path& before, const fs::path& after) const;
   std::vector<QualityReport> measure_classifier(const fs::path& before, const fs::path& after) const;
+  std::vector<QualityReport> measure_translator(const fs::path& before, const fs::path& after) const;
   bool has_data(const Signature& signature) const;
 };
 
@@ -153,6 +159,59 @@ std::vector<QualityReport> QuantizeCommand::measure_classifier(const fs::path& b
   return {report};
 }
 
+double bleu_of(const AnyTranslator& model, std::span<const data::Pair> pairs, Progress& progress,
+               int64_t& done) {
+  const auto& input = std::get<TranslationInput>(model.signature.input.input);
+  infer::TextTranslator translator(
+      model.decoder, make_translation_texts(model.signature, model.source_types, model.target_types),
+      input.max_length, {});
+  std::vector<std::string> translations;
+  size_t next = 0;
+  infer::TranslateRequest request;
+  request.next_line = [&]() -> std::optional<std::string> {
+    return next < pairs.size() ? std::optional(pairs[next++].source) : std::nullopt;
+  };
+  request.use = [&](const infer::TranslatedLine& line) {
+    translations.push_back(line.translations.front().text);
+    progress.update(++done);
+  };
+  translator.translate(request);
+  std::vector<std::vector<std::string>> references(1);
+  const bool cut = input.tokenize == WordCutting::none;  // references are what they were trained to be
+  for (const data::Pair& pair : pairs)
+    references.front().push_back(cut ? TranslationText::restore(pair.target, target_text(input))
+                                     : pair.target);
+  const auto bleu = make_metric(MetricKind::bleu, {});
+  return bleu->score(sum_of(corpus_statistics(*bleu, translations, references)));
+}
+
+std::vector<QualityReport> QuantizeCommand::measure_translator(const fs::path& before,
+                                                               const fs::path& after) const {
+  const AnyTranslator first = open_translator({before.string(), threads, nullptr}),
+                      second = open_translator({after.string(), threads, nullptr});
+  if (!has_data(first.signature)) return {};
+  data::ParallelRequest request;
+  request.data = evaluation_data(first.signature.data, data_path);
+  request.data.evaluation_limit = limit < 0 ? kSentences : limit;
+  request.input = std::get<TranslationInput>(first.signature.input.input);
+  request.known = make_tokenizers(first.signature, first.source_types, first.target_types);
+  request.preparation = data::pair_preparation(request.input);
+  request.train = false;
+  const data::ParallelCorpus corpus = load_parallel(request);
+  std::vector<QualityReport> reports;
+  for (const data::PairPart* part : corpus.parts()) {
+    if (part->empty() || (part == &corpus.valid && !corpus.tests.empty())) continue;
+    const std::vector<data::Pair> pairs = written_pairs(*part);
+    QualityReport report(with_thousands(std::ssize(pairs)) + " sentences of " + part->name());
+    Progress progress("translating", 2 * std::ssize(pairs), "sentences");
+    int64_t done = 0;
+    const double bleu = bleu_of(first, pairs, progress, done);
+    report.add("bleu", bleu, bleu_of(second, pairs, progress, done));
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
 void QuantizeCommand::run() {
   const fs::path before = model_path(model);
   const fs::path after = !out.empty()
@@ -160,6 +219,7 @@ void QuantizeCommand::run() {
                              : before.parent_path() / (before.stem().string() + "-" + type + ".safetensors");
   const ModelOptions options = ModelFile::open(before).options;
   const bool language = options.kind().task() == ModelTask::language;
+  const bool translation = options.kind().task() == ModelTask::translation;
   require(options.kind().runs_in_engine(), model, ": a model of kind ", options.kind_name(),
           ", which the engine does not run: only Mega models can be quantised");
   require(language || texts.empty(),
@@ -172,8 +232,9 @@ void QuantizeCommand::run() {
                 100.0 * static_cast<double>(bytes_after) / static_cast<double>(bytes_before),
                 human_bytes(bytes_before).c_str());
 
-  const std::vector<QualityReport> reports =
-      language ? measure_language(before, after) : measure_classifier(before, after);
+  const std::vector<QualityReport> reports = language      ? measure_language(before, after)
+                                             : translation ? measure_translator(before, after)
+                                                           : measure_classifier(before, after);
   if (json) {
     Json all = {{"model", before.string()},     {"out", after.string()},      {"type", type},
                 {"bytes_before", bytes_before}, {"bytes_after", bytes_after}, {"quality", Json::array()}};
@@ -184,7 +245,9 @@ void QuantizeCommand::run() {
   for (const QualityReport& report : reports) std::fputs(report.plain().c_str(), stdout);
   if (reports.empty())
     std::printf("quality was not measured: the training data was not found; %s\n",
-                language ? "name a text with --text FILE" : "name labelled examples with --data PATH");
+                language      ? "name a text with --text FILE"
+                : translation ? "name parallel text with --data PATH"
+                              : "name labelled examples with --data PATH");
 }
 
 }  // namespace
@@ -206,11 +269,13 @@ void add_quantize(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("FILE");
   sub->add_option("--data", command->data_path,
-                  "labelled examples or text to compare on (default: the test split of the training data)")
+                  "labelled examples, text or parallel text to compare on (default: the test split of the "
+                  "training data)")
       ->type_name("PATH");
   sub->add_option("--limit", command->limit,
-                  "max tokens or examples to compare on, 0 for all (default: " + with_thousands(kTokens) +
-                      " tokens, " + with_thousands(kExamples) + " examples)")
+                  "max tokens, examples or sentences to compare on, 0 for all (default: " +
+                      with_thousands(kTokens) + " tokens, " + with_thousands(kExamples) + " examples, " +
+                      with_thousands(kSentences) + " sentences of each test set of a translator)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--threads", command->threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
