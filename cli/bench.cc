@@ -3,6 +3,7 @@
 #include "bench/benchmarks.h"
 #include "bench/decode.h"
 #include "bench/stream.h"
+#include "bench/translate.h"
 #include "cli/torch_commands.h"
 #include "mega/base/file.h"
 #include "mega/kernels/instruction_set.h"
@@ -26,6 +27,9 @@ struct Bench : BenchCommand {
     } else if (settings.table == "stream") {
       const bench::StreamResult stream = bench::run_stream(stream_settings());
       print(stream.markdown(), stream.json());
+    } else if (settings.table == "translate") {
+      const bench::TranslateTable table = bench::run_translate(translate_settings());
+      print(table.markdown(), table.json());
     } else {
       const auto rows = bench::run_table(settings);
       print(bench::to_markdown(rows), bench::to_json(rows));
@@ -47,6 +51,15 @@ struct Bench : BenchCommand {
     if (!settings.lengths.empty()) stream.tokens = settings.lengths.front();
     if (settings.threads > 0) stream.threads = settings.threads;
     return stream;
+  }
+
+  bench::TranslateSettings translate_settings() const {
+    bench::TranslateSettings translate;
+    if (!settings.preset.empty()) translate.preset = settings.preset;
+    if (settings.batch > 0) translate.batches = {settings.batch};
+    translate.threads = settings.threads;
+    translate.repeats = settings.repeats;
+    return translate;
   }
 
   void print(const std::string& markdown, const std::string& rows) const {

@@ -15,10 +15,11 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
   sub->add_option(
          "table", s.table,
          "what to measure: ema, attention, layer (one block, forward), step (training step), train (the "
-         "whole training loop), lm (scoring text), decode (engine, token by token) or stream (a very long "
-         "text)")
+         "whole training loop), lm (scoring text), decode (engine, token by token), translate (beam "
+         "search) or stream (a very long text)")
       ->required()
-      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm", "decode", "stream"}));
+      ->check(CLI::IsMember(
+          {"ema", "attention", "layer", "step", "train", "lm", "decode", "translate", "stream"}));
   sub->add_option("--preset", s.preset,
                   "preset or .toml file with the model sizes (default: depends on the table)");
   sub->add_option("--length", s.lengths,
