@@ -12,6 +12,7 @@
 #include "cli/dialogue.h"
 #include "cli/generation_report.h"
 #include "cli/interrupt.h"
+#include "cli/line_queue.h"
 #include "cli/option_flags.h"
 #include "cli/screen.h"
 #include "mega/base/error.h"
@@ -74,16 +75,13 @@ void GenerateCommand::write_one(const AnyLanguageModel& opened, const std::strin
 }
 
 void GenerateCommand::write_many(const AnyLanguageModel& opened) const {
-  LineReader prompts(prompts_file, kMostPromptBytes);
+  LineQueue prompts(prompts_file, kMostPromptBytes);
   Screen screen;
   size_t answers = 0, tokens = 0;
   infer::GenerateManyRequest request;
   request.options = options;
   request.batch = batch;
-  request.next_prompt = [&]() -> std::optional<std::string> {
-    std::string line;
-    return prompts.next(line) ? std::optional(line) : std::nullopt;
-  };
+  request.next_prompt = [&] { return prompts.next(); };
   request.use = [&](const infer::PromptAnswer& answer) {
     warn_of_unknown(answer.prompt_tokens);
     if (json) {

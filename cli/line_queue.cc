@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "cli/interrupt.h"
-#include "mega/base/stream.h"
 
 namespace mega::cli {
 namespace {
@@ -30,9 +29,11 @@ bool is_file(const std::string& path) {
 
 // Belongs to both threads: the reader may outlive the queue.
 struct LineQueue::Shared {
-  explicit Shared(const std::string& file) : path(file), from_file(is_file(file)) {}
+  Shared(const std::string& file, size_t longest_line)
+      : path(file), longest(longest_line), from_file(is_file(file)) {}
 
   const std::string path;
+  const size_t longest;
   const bool from_file;
   std::mutex mutex;
   std::condition_variable changed;
@@ -45,8 +46,8 @@ struct LineQueue::Shared {
   bool has_answer() const { return !lines.empty() || ended; }
 };
 
-LineQueue::LineQueue(const std::string& path)
-    : shared_(std::make_shared<Shared>(path)), thread_([shared = shared_] { read_all(*shared); }) {}
+LineQueue::LineQueue(const std::string& path, size_t longest)
+    : shared_(std::make_shared<Shared>(path, longest)), thread_([shared = shared_] { read_all(*shared); }) {}
 
 LineQueue::~LineQueue() {
   std::unique_lock lock(shared_->mutex);
@@ -63,7 +64,7 @@ LineQueue::~LineQueue() {
 void LineQueue::read_all(Shared& shared) {
   std::exception_ptr trouble;
   try {
-    LineReader reader(shared.path);  // waits for the first bytes, too
+    LineReader reader(shared.path, shared.longest);  // waits for the first bytes, too
     for (std::string line; reader.next(line);) {
       std::unique_lock lock(shared.mutex);
       shared.changed.wait(lock, [&] { return shared.abandoned || !shared.is_full(); });

@@ -7,12 +7,14 @@
 #include <string>
 #include <thread>
 
+#include "mega/base/stream.h"
+
 namespace mega::cli {
 
 class LineQueue {
  public:
-  // "-" is standard input.
-  explicit LineQueue(const std::string& path);
+  // "-" is standard input. A line longer than `longest` bytes is an Error.
+  explicit LineQueue(const std::string& path, size_t longest = file_limit());
   // Does not wait for a pipe that gives nothing: its reader ends with the program.
   ~LineQueue();
   LineQueue(const LineQueue&) = delete;

@@ -128,6 +128,19 @@ wait $endless
 status=$?
 [ $status = 130 ] && [ "$(grep -c '==> the cat <==' "$work/endless")" = 8 ] ||
   failed "status $status after SIGINT, $(grep -c '==>' "$work/endless") answers"
+# Also while it waits for prompts.
+mkfifo "$work/pipe"
+"$run" generate "$work/bytes" --prompts - <"$work/pipe" >/dev/null 2>&1 &
+waiting=$!
+exec 9>"$work/pipe"
+for _ in $(seq 100); do
+  grep -qs "^SigCgt:.*[2367abef]$" /proc/$waiting/status && break || sleep 0.1
+done
+kill -s INT $waiting
+wait $waiting
+status=$?
+[ $status = 130 ] || failed "status $status after SIGINT while it waits for prompts"
+exec 9>&-
 
 # predict: same output as mega, and the accuracy that eval by libtorch reports
 printf 'good 3\nbad 7\ngood 8\n' >"$work/texts.txt"
