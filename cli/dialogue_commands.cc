@@ -90,8 +90,8 @@ std::string without_escape(std::string_view line) {
 
 bool run_command(Dialogue& dialogue, std::string_view line) {
   const size_t end = std::min(line.find(' '), line.size());
-  const Command& command = find_command(std::string(trim(line.substr(0, end))));
-  const std::string argument(trim(line.substr(end)));
+  const std::string name(trim(line.substr(0, end))), argument(trim(line.substr(end)));
+  const Command& command = find_command(name);
   const bool takes_argument = *command.argument != '\0';
   require(takes_argument || argument.empty(), command.name, " takes no argument");
   require(!takes_argument || !argument.empty(), command.name, ": expected ", command.name, " ",
