@@ -22,7 +22,8 @@ Tensor random_tokens(const ModelOptions& options, int64_t batch, int64_t length)
   return torch::randint(kFirstSymbol, token_options(options)->vocabulary, {batch, length}, torch::kInt64);
 }
 
-// Reads `tokens` and scores the last `scored` of each row, as evaluation does (mega/train/text_evaluation.h).
+// Reads `tokens` and scores the last `scored` of each row, as evaluation does
+// (mega/train/evaluation/text_evaluation.h).
 std::function<void()> scorer(const ModelOptions& options, const Tensor& tokens, int64_t scored,
                              bool streaming) {
   const auto model = baselines::make_token_model(options);

@@ -14,7 +14,7 @@
 #include "mega/data/example_source.h"
 #include "mega/train/adamw.h"
 #include "mega/train/batch_tensors.h"
-#include "mega/train/sequence_task.h"
+#include "mega/train/tasks/sequence_task.h"
 #include "mega/train/trainer.h"
 
 namespace mega::bench {

@@ -2,9 +2,9 @@
 
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
-#include "mega/infer/generation/ensemble.h"
 #include "mega/infer/models/answer.h"
 #include "mega/infer/models/translator_decoder.h"
+#include "mega/infer/translation/ensemble.h"
 
 namespace mega::cli {
 namespace {

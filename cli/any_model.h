@@ -12,9 +12,9 @@
 #include "mega/data/corpus/token_file.h"
 #include "mega/data/record.h"
 #include "mega/infer/generation/generate_many.h"
-#include "mega/infer/generation/step_decoder.h"
 #include "mega/infer/models/score_text.h"
 #include "mega/infer/session.h"
+#include "mega/infer/translation/step_decoder.h"
 #include "mega/text/tokenizer.h"
 
 namespace mega::cli {

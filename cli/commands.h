@@ -3,7 +3,7 @@
 //
 // `mega` starts without libtorch. Commands that need it are declared in NAME_command.cc and run in NAME.cc:
 // `mega` checks the command line and hands over to `mega-torch` (cli/torch_program.h), which is made from the
-// same declarations and runs them (cli/torch_commands.h).
+// same declarations and runs them (cli/torch/torch_commands.h).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,9 +12,9 @@
 namespace mega::cli {
 
 class OtherModels;    // cli/any_model.h
-struct BenchCommand;  // cli/bench_command.h
-struct EvalCommand;   // cli/eval_command.h
-struct TrainCommand;  // cli/train_command.h
+struct BenchCommand;  // cli/commands/bench_command.h
+struct EvalCommand;   // cli/commands/eval_command.h
+struct TrainCommand;  // cli/commands/train_command.h
 
 // Runs a command whose options are filled in.
 template <class Command>

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "cli/any_model.h"
-#include "cli/bench_command.h"
 #include "cli/commands.h"
-#include "cli/eval_command.h"
+#include "cli/commands/bench_command.h"
+#include "cli/commands/eval_command.h"
+#include "cli/commands/train_command.h"
 #include "cli/program.h"
 #include "cli/torch_program.h"
-#include "cli/train_command.h"
 
 namespace mega::cli {
 namespace {

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command_info.h"
-#include "cli/help_text.h"
-#include "cli/standard_streams.h"
-#include "cli/train_command.h"
-#include "cli/usage_error.h"
+#include "cli/commands/train_command.h"
+#include "cli/help/command_info.h"
+#include "cli/help/help_text.h"
+#include "cli/help/usage_error.h"
+#include "cli/terminal/standard_streams.h"
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
 #include "mega/config/presets.h"

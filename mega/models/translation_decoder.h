@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "mega/infer/generation/step_decoder.h"
+#include "mega/infer/translation/step_decoder.h"
 #include "mega/models/translation_model.h"
 #include "mega/nn/state.h"
 #include "mega/ops/torch.h"

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "mega/base/utf8.h"
-#include "mega/text/unicode_classes.h"
+#include "mega/text/unicode/unicode_classes.h"
 
 namespace mega {
 namespace {

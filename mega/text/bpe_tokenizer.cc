@@ -9,8 +9,8 @@
 #include "mega/base/file.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
-#include "mega/text/bpe_codes.h"
-#include "mega/text/bpe_learner.h"
+#include "mega/text/subwords/bpe_codes.h"
+#include "mega/text/subwords/bpe_learner.h"
 #include "mega/text/symbol_counter.h"
 #include "mega/text/symbol_table.h"
 

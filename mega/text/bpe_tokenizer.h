@@ -1,5 +1,5 @@
-// Symbols that BPE codes make of words (mega/text/bpe_codes.h), numbered by a dictionary: tokens as fairseq's
-// translators have them.
+// Symbols that BPE codes make of words (mega/text/subwords/bpe_codes.h), numbered by a dictionary: tokens as
+// fairseq's translators have them.
 //
 // A word that is not one symbol is several, of which all but the last have "@@" in the dictionary. A symbol
 // that the dictionary does not have is taken apart into smaller ones; a character that it does not have is

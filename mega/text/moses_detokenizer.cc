@@ -4,9 +4,9 @@
 #include <map>
 #include <vector>
 
-#include "mega/text/code_points.h"
 #include "mega/text/moses_tokenizer.h"
-#include "mega/text/unicode_classes.h"
+#include "mega/text/unicode/code_points.h"
+#include "mega/text/unicode/unicode_classes.h"
 
 namespace mega {
 namespace {

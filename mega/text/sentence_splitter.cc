@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "mega/text/abbreviations.h"
-#include "mega/text/code_points.h"
-#include "mega/text/unicode_classes.h"
+#include "mega/text/unicode/code_points.h"
+#include "mega/text/unicode/unicode_classes.h"
 
 namespace mega {
 namespace {

@@ -7,7 +7,7 @@
 #include "mega/text/bpe_tokenizer.h"
 #include "mega/text/byte_tokenizer.h"
 #include "mega/text/listops_tokenizer.h"
-#include "mega/text/sentence_piece.h"
+#include "mega/text/subwords/sentence_piece.h"
 #include "mega/text/symbol_tokenizer.h"
 
 namespace mega {

@@ -13,7 +13,7 @@
 
 #include "mega/data/batch_stream.h"
 #include "mega/ops/tensor_file.h"
-#include "mega/train/task.h"
+#include "mega/train/tasks/task.h"
 
 namespace mega::train {
 

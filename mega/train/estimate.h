@@ -6,7 +6,7 @@
 
 #include "mega/config/presets.h"
 #include "mega/ops/torch.h"
-#include "mega/train/job.h"
+#include "mega/train/tasks/job.h"
 
 namespace mega::train {
 

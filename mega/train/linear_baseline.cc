@@ -5,7 +5,7 @@
 
 #include "mega/report/progress.h"
 #include "mega/train/adamw.h"
-#include "mega/train/sequence_task.h"
+#include "mega/train/tasks/sequence_task.h"
 
 namespace mega::train {
 namespace {

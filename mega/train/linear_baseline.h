@@ -8,7 +8,7 @@
 #include "mega/config/presets.h"
 #include "mega/config/signature.h"
 #include "mega/data/dataset.h"
-#include "mega/train/metrics.h"
+#include "mega/train/evaluation/metrics.h"
 
 namespace mega::train {
 

@@ -21,8 +21,8 @@
 #include "mega/report/terminal.h"
 #include "mega/train/checkpoint.h"
 #include "mega/train/estimate.h"
-#include "mega/train/job.h"
 #include "mega/train/saved_model.h"
+#include "mega/train/tasks/job.h"
 
 namespace mega::train {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "mega/config/presets.h"
 #include "mega/train/linear_baseline.h"
-#include "mega/train/task.h"
+#include "mega/train/tasks/task.h"
 #include "mega/train/trainer.h"
 
 namespace mega::train {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mega/report/chart.h"
-#include "mega/train/task.h"
+#include "mega/train/tasks/task.h"
 
 namespace mega {
 class EventFile;

@@ -17,7 +17,7 @@
 #include "mega/train/checkpoint.h"
 #include "mega/train/loss_watch.h"
 #include "mega/train/run_log.h"
-#include "mega/train/task.h"
+#include "mega/train/tasks/task.h"
 #include "mega/train/time_budget.h"
 #include "mega/train/weight_average.h"
 

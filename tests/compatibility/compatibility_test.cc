@@ -24,7 +24,7 @@
 #include "mega/models/token_predictor.h"
 #include "mega/nn/state.h"
 #include "mega/text/tokens.h"
-#include "mega/train/evaluation.h"
+#include "mega/train/evaluation/evaluation.h"
 #include "mega/train/run.h"
 #include "mega/train/saved_model.h"
 #include "tests/base/helpers.h"

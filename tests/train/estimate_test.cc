@@ -6,7 +6,7 @@
 
 #include "mega/baselines/model_builders.h"
 #include "mega/config/parameter_count.h"
-#include "mega/train/sequence_job.h"
+#include "mega/train/tasks/sequence_job.h"
 #include "tests/counting_allocator.h"
 #include "tests/train/language_helpers.h"
 

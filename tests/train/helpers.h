@@ -13,7 +13,7 @@
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
 #include "mega/train/checkpoint.h"
-#include "mega/train/sequence_task.h"
+#include "mega/train/tasks/sequence_task.h"
 #include "mega/train/trainer.h"
 #include "tests/base/helpers.h"
 

@@ -7,7 +7,7 @@
 #include "mega/base/random.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/text/tokens.h"
-#include "mega/train/language_task.h"
+#include "mega/train/tasks/language_task.h"
 #include "tests/data/token_texts.h"
 #include "tests/models/helpers.h"
 #include "tests/train/helpers.h"

@@ -9,7 +9,7 @@
 #include "mega/base/file.h"
 #include "mega/base/random.h"
 #include "mega/data/parallel/recipe_pairs.h"
-#include "mega/train/translation_task.h"
+#include "mega/train/tasks/translation_task.h"
 #include "tests/train/helpers.h"
 
 namespace mega::testing {

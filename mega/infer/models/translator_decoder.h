@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "mega/base/aligned.h"
-#include "mega/infer/generation/step_decoder.h"
 #include "mega/infer/layers/key_value_cache.h"
 #include "mega/infer/layers/selected_rows.h"
 #include "mega/infer/models/translator.h"
 #include "mega/infer/state.h"
 #include "mega/infer/thread_pool.h"
+#include "mega/infer/translation/step_decoder.h"
 #include "mega/infer/workspace.h"
 
 namespace mega::infer {

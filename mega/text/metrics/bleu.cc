@@ -7,8 +7,8 @@
 
 #include "mega/base/error.h"
 #include "mega/base/version.h"
-#include "mega/text/lower_case.h"
 #include "mega/text/metrics/words.h"
+#include "mega/text/unicode/lower_case.h"
 
 namespace mega {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "mega/base/utf8.h"
 #include "mega/text/metrics/words.h"
-#include "mega/text/unicode_classes.h"
+#include "mega/text/unicode/unicode_classes.h"
 
 namespace mega {
 namespace {

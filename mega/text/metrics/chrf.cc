@@ -3,9 +3,9 @@
 #include "mega/base/error.h"
 #include "mega/base/utf8.h"
 #include "mega/base/version.h"
-#include "mega/text/lower_case.h"
 #include "mega/text/metrics/ngrams.h"
 #include "mega/text/metrics/words.h"
+#include "mega/text/unicode/lower_case.h"
 
 namespace mega {
 namespace {

@@ -9,10 +9,10 @@
 #include <random>
 
 #include "mega/base/error.h"
-#include "mega/infer/generation/beam_search.h"
-#include "mega/infer/generation/score_pairs.h"
 #include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/quantize.h"
+#include "mega/infer/translation/beam_search.h"
+#include "mega/infer/translation/score_pairs.h"
 #include "mega/kernels/log_softmax.h"
 #include "tests/base/helpers.h"
 #include "tests/infer/tiny_model.h"

@@ -1,0 +1,50 @@
+#include "cli/commands/bench_command.h"
+
+#include <memory>
+#include <utility>
+
+#include "cli/commands.h"
+
+namespace mega::cli {
+
+void add_bench(CLI::App& app, Runner<BenchCommand> run) {
+  auto command = std::make_shared<BenchCommand>();
+  auto& s = command->settings;
+  CLI::App* sub =
+      app.add_subcommand("bench", "measure speed and memory of fused and reference forms, next to sgemm");
+  sub->add_option(
+         "table", s.table,
+         "what to measure: ema, attention, layer (one block, forward), step (training step), train (the "
+         "whole training loop), lm (scoring text), decode (engine, token by token), translate (beam "
+         "search) or stream (a very long text)")
+      ->required()
+      ->check(CLI::IsMember(
+          {"ema", "attention", "layer", "step", "train", "lm", "decode", "translate", "stream"}));
+  sub->add_option("--preset", s.preset,
+                  "preset or .toml file with the model sizes (default: depends on the table)");
+  sub->add_option("--length", s.lengths,
+                  "comma-separated sequence lengths; for decode, the far position; for stream, the number "
+                  "of tokens (default: depends on the table)")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--batch", s.batch, "batch size in sequences (default: depends on the table)")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--chunk", s.chunk, "attention chunk size in tokens, -1 for full attention (default: 128)");
+  sub->add_option("--threads", s.threads, "number of threads (default: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--repeats", s.repeats, "number of repetitions; the median is reported")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  sub->add_option("--forms", s.forms, "comma-separated forms to measure: fused, reference or both")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fused", "reference"}));
+  sub->add_option("--json", command->json,
+                  "also write the rows to this file as JSON; - prints JSON to standard output instead of the "
+                  "table")
+      ->type_name("FILE");
+  sub->add_option("--memory-of", command->memory_of)->group("");  // internal: run in child processes
+  sub->callback([command, run = std::move(run)] { run(*command); });
+}
+
+}  // namespace mega::cli

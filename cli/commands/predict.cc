@@ -1,0 +1,280 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "cli/any_model.h"
+#include "cli/commands.h"
+#include "cli/commands/answer_line.h"
+#include "cli/commands/predict_stream.h"
+#include "cli/model_argument.h"
+#include "mega/base/error.h"
+#include "mega/base/printable.h"
+#include "mega/base/strings.h"
+#include "mega/config/presets.h"
+#include "mega/data/dataset.h"
+#include "mega/data/readers/read_inputs.h"
+
+namespace mega::cli {
+namespace {
+
+struct PredictCommand {
+  OpenRequest model;
+  std::vector<std::string> files, texts, changes;
+  int64_t top = 3;
+  bool json = false, lines = false, table = false, no_labels = false, streams = false;
+  StreamRequest stream;
+
+  void run();
+  void listen() const;
+  data::InputRequest request_for(const AnyClassifier& classifier) const;
+};
+
+const char* kind_of(const Signature& signature) {
+  return std::visit([](const auto& kind) { return kind.kind; }, signature.input.input);
+}
+
+// Answers inputs in their order, a few at a time, and prints a line for each.
+class Answers {
+ public:
+  // `together`: inputs per batch.
+  Answers(AnyClassifier& classifier, int64_t top, bool json, size_t together)
+      : classifier_(classifier),
+        line_(classifier.signature(), top),
+        cut_inputs_(classifier.signature()),
+        json_(json),
+        together_(together) {}
+
+  // `shown` stands for the input in plain output.
+  void add(data::Record&& record, std::string shown) {
+    ++inputs_;
+    if (cut_inputs_.is_cut(record)) ++cut_;
+    const size_t bytes = record.bytes.size() + record.second.size() + record.values.size() * sizeof(float) +
+                         record.picture.samples.size();
+    if (bytes == 0) ++empty_;
+    bytes_ += bytes;
+    lines_.push_back({std::move(shown), describe(record), ""});
+    records_.push_back(std::move(record));
+    if (records_.size() >= together_ || bytes_ >= kMostBytes) print();
+  }
+
+  // An input that cannot be read has a line, too.
+  void add(const data::Problem& problem) {
+    ++inputs_;
+    ++unreadable_;
+    Line& line = lines_.emplace_back();
+    line.shown = printable(problem.where);
+    line.object["input"] = problem.where;
+    line.problem = problem.what;
+    if (lines_.size() >= together_) print();
+  }
+
+  void print() {
+    std::vector<Line> lines = std::exchange(lines_, {});
+    std::vector<std::vector<float>> answers;
+    if (!records_.empty()) answers = classifier_.answers(std::exchange(records_, {}));
+    bytes_ = 0;
+    size_t next = 0;
+    for (Line& line : lines) {
+      if (!line.problem.empty())
+        print_problem(line);
+      else
+        print_answer(line, answers[next++]);
+    }
+    require(std::fflush(stdout) == 0 && std::ferror(stdout) == 0, "cannot write to standard output");
+  }
+
+  // What else is to be said, to standard error.
+  void print_notes() const {
+    const auto note = [&](int64_t count, const std::string& what) {
+      if (count > 0)
+        std::fprintf(stderr, "note: %s of %s inputs %s\n", with_thousands(count).c_str(),
+                     with_thousands(inputs_).c_str(), what.c_str());
+    };
+    note(cut_, "are longer than what the model reads, and were cut to their beginning");
+    note(empty_, "are empty: what the model says of them means nothing");
+    note(unreadable_, "cannot be read");
+  }
+
+ private:
+  static constexpr size_t kMostBytes = size_t{1} << 22;  // of inputs that wait for others
+
+  struct Line {
+    std::string shown;
+    nlohmann::ordered_json object;
+    std::string problem;
+  };
+
+  nlohmann::ordered_json describe(const data::Record& record) const {
+    nlohmann::ordered_json object;
+    if (!json_) return object;
+    object["input"] = record.where;
+    if (!record.id.empty()) object["id"] = record.id;
+    if (std::holds_alternative<TextInput>(classifier_.signature().input.input)) object["text"] = record.bytes;
+    if (classifier_.documents() == 2) object["second"] = record.second;
+    if (record.label.empty()) return object;
+    const std::vector<float> targets = data::parse_targets(record.label);
+    if (classifier_.signature().classes.empty() && !targets.empty())
+      object["targets"] = targets;
+    else
+      object["label"] = record.label;
+    return object;
+  }
+
+  void print_answer(Line& line, std::span<const float> answer) const {
+    if (json_) {
+      line_.add_to(line.object, answer);
+      std::fputs(json_line(line.object).c_str(), stdout);
+    } else {
+      std::printf("%s%s\n", line.shown.c_str(), line_.plain(answer).c_str());
+    }
+  }
+
+  void print_problem(Line& line) const {
+    if (json_) {
+      line.object[classifier_.signature().classes.empty() ? "values" : "classes"] = nullptr;
+      line.object["problem"] = line.problem;
+      std::fputs(json_line(line.object).c_str(), stdout);
+    } else {
+      std::printf("%s\t(%s)\n", line.shown.c_str(), printable(line.problem).c_str());
+    }
+  }
+
+  AnyClassifier& classifier_;
+  AnswerLine line_;
+  data::CutInputs cut_inputs_;
+  bool json_;
+  size_t together_;
+  std::vector<data::Record> records_;
+  std::vector<Line> lines_;  // of the records, and between them those of problems
+  size_t bytes_ = 0;
+  int64_t inputs_ = 0, cut_ = 0, empty_ = 0, unreadable_ = 0;
+};
+
+data::InputRequest PredictCommand::request_for(const AnyClassifier& classifier) const {
+  data::InputRequest request = data::input_request(classifier.signature(), classifier.documents());
+  request.lines = lines;
+  request.table = table;
+  request.labels = !no_labels;
+  Recipe recipe;
+  recipe.data = std::move(request.data);
+  for (const std::string& assignment : changes) {
+    require(assignment.starts_with("data."), "--set ", assignment,
+            ": only data options can be set here, such as data.text_column; all else is the model's");
+    change(recipe, assignment);
+  }
+  request.data = std::move(recipe.data);
+  return request;
+}
+
+// Says what is waited for where somebody has to type it.
+void announce_typing(const Signature& signature) {
+  require(std::holds_alternative<TextInput>(signature.input.input), "this model reads ", kind_of(signature),
+          ": name files, or pipe one into standard input");
+  std::fprintf(stderr, "type texts, one per line; Ctrl-D at the start of a line ends\n");
+}
+
+void PredictCommand::listen() const {
+  require(texts.empty() && !lines && !table && files.size() <= 1,
+          "--stream reads one file, or standard input");
+  StreamRequest request = stream;
+  request.model = model_path(model.model);
+  if (!files.empty()) request.input = files.front();
+  request.top = top;
+  request.threads = model.threads;
+  request.json = json;
+  predict_stream(request);
+}
+
+void PredictCommand::run() {
+  if (streams) return listen();
+  const std::unique_ptr<AnyClassifier> classifier = open_classifier(model);
+  const Signature& signature = classifier->signature();
+  require(texts.empty() || std::holds_alternative<TextInput>(signature.input.input),
+          "--text: this model reads ", kind_of(signature), ", not text");
+  if (files.empty() && texts.empty()) files.push_back("-");
+  const bool typed = std::count(files.begin(), files.end(), "-") > 0 && ::isatty(STDIN_FILENO) == 1;
+  const data::InputRequest request = request_for(*classifier);
+  if (typed) announce_typing(signature);
+
+  constexpr size_t kTogether = 64;  // small so that a pipe gets its first answers early
+  Answers answers(*classifier, top, json, typed ? 1 : kTogether);
+  data::Problems problems = request.data.skip_broken
+                                ? data::Problems([&](const data::Problem& problem) { answers.add(problem); })
+                                : data::Problems(false);
+  for (size_t i = 0; i < texts.size(); ++i)
+    answers.add(data::text_input(texts[i], "--text:" + std::to_string(i + 1), request.pairs),
+                printable(in_quotes(texts[i])));
+  const auto use = [&](data::Record&& record) {
+    std::string shown = printable(record.where);
+    answers.add(std::move(record), std::move(shown));
+  };
+  try {
+    for (const std::string& file : files) data::read_inputs(file, request, use, problems);
+  } catch (const Error&) {
+    answers.print();  // what came before it
+    throw;
+  }
+  answers.print();
+  answers.print_notes();
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, const OtherModels* others) {
+  auto command = std::make_shared<PredictCommand>();
+  command->model.others = others;
+  CLI::App* sub =
+      app.add_subcommand("predict", "predict class probabilities for texts, sounds, images and series");
+  sub->add_option("model", command->model.model, "model file or run directory")->required();
+  sub->add_option("files", command->files,
+                  "files and folders as in training (csv, tsv, jsonl, npy, ...; labels are not needed), or a "
+                  "file for each input; - reads standard input, one text per line");
+  sub->add_option("--text", command->texts, "text to classify; may be repeated")->allow_extra_args(false);
+  CLI::Option* lines = sub->add_flag("--lines", command->lines, "treat each line of a text file as an input");
+  sub->add_flag("--table", command->table, "read texts from a table, whatever the file's name; also from -")
+      ->excludes(lines);
+  sub->add_flag("--no-labels", command->no_labels,
+                "nothing in the data is a label; of series, the first column is a value");
+  sub->add_option("--set", command->changes,
+                  "set a data option, key=value, e.g. data.text_column=body; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  sub->add_option("--top", command->top, "number of classes shown per input")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_flag("--json", command->json, "print one JSON object per line");
+  CLI::Option* stream = sub->add_flag(
+      "--stream", command->streams,
+      "classify unbounded input at regular intervals: bytes of text, or audio, as WAV or raw signed 16-bit "
+      "samples; needs a causal model (preset audio-stream)");
+  sub->add_option("--every", command->stream.every,
+                  "--stream: positions between decisions (default: depends on the model)")
+      ->check(CLI::PositiveNumber)
+      ->needs(stream);
+  sub->add_option("--window", command->stream.window,
+                  "--stream: last positions that a decision covers, 0 for all (default: depends on the "
+                  "model)")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(stream);
+  sub->add_option("--rate", command->stream.rate,
+                  "--stream: samples per second of raw audio (default: the model's rate)")
+      ->check(CLI::Range(1, 1000000))
+      ->needs(stream);
+  sub->add_option("--channels", command->stream.channels, "--stream: channels of raw audio; they are mixed")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 65536))
+      ->needs(stream);
+  sub->add_flag("--changes", command->stream.changes,
+                "--stream: print a decision only when its class is not that of the one before")
+      ->needs(stream);
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace mega::cli

@@ -1,0 +1,75 @@
+#include <cstdio>
+
+#include "bench/benchmarks.h"
+#include "bench/decode.h"
+#include "bench/stream.h"
+#include "bench/translate.h"
+#include "cli/torch/torch_commands.h"
+#include "mega/base/file.h"
+#include "mega/kernels/instruction_set.h"
+#include "mega/ops/runtime.h"
+
+namespace mega::cli {
+namespace {
+
+struct Bench : BenchCommand {
+  void run() {
+    ops::set_threads(settings.threads);
+    if (memory_of >= 0) {
+      std::printf("%.3f\n", bench::run_memory(settings, static_cast<size_t>(memory_of)));
+      return;
+    }
+    std::fprintf(stderr, "%d threads, %s, libtorch %s, %s\n", ops::threads(), kernels::instruction_set(),
+                 ops::torch_version().c_str(), ops::blas().name.c_str());
+    if (settings.table == "decode") {
+      const bench::DecodeTable table = bench::run_decode(decode_settings());
+      print(table.markdown(), table.json());
+    } else if (settings.table == "stream") {
+      const bench::StreamResult stream = bench::run_stream(stream_settings());
+      print(stream.markdown(), stream.json());
+    } else if (settings.table == "translate") {
+      const bench::TranslateTable table = bench::run_translate(translate_settings());
+      print(table.markdown(), table.json());
+    } else {
+      const auto rows = bench::run_table(settings);
+      print(bench::to_markdown(rows), bench::to_json(rows));
+    }
+  }
+
+  bench::DecodeSettings decode_settings() const {
+    bench::DecodeSettings decode;
+    if (!settings.preset.empty()) decode.preset = settings.preset;
+    if (!settings.lengths.empty()) decode.far = settings.lengths.front();
+    decode.threads = settings.threads;
+    decode.repeats = settings.repeats;
+    return decode;
+  }
+
+  bench::StreamSettings stream_settings() const {
+    bench::StreamSettings stream;
+    if (!settings.preset.empty()) stream.preset = settings.preset;
+    if (!settings.lengths.empty()) stream.tokens = settings.lengths.front();
+    if (settings.threads > 0) stream.threads = settings.threads;
+    return stream;
+  }
+
+  bench::TranslateSettings translate_settings() const {
+    bench::TranslateSettings translate;
+    if (!settings.preset.empty()) translate.preset = settings.preset;
+    if (settings.batch > 0) translate.batches = {settings.batch};
+    translate.threads = settings.threads;
+    translate.repeats = settings.repeats;
+    return translate;
+  }
+
+  void print(const std::string& markdown, const std::string& rows) const {
+    std::fputs(json == "-" ? rows.c_str() : markdown.c_str(), stdout);
+    if (!json.empty() && json != "-") write_file(json, rows);
+  }
+};
+
+}  // namespace
+
+void run_bench(const BenchCommand& command) { Bench{command}.run(); }
+
+}  // namespace mega::cli

@@ -1,0 +1,136 @@
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/evaluation_data.h"
+#include "cli/model_argument.h"
+#include "cli/torch/eval_language.h"
+#include "cli/torch/eval_translation.h"
+#include "cli/torch/torch_commands.h"
+#include "mega/base/error.h"
+#include "mega/base/json.h"
+#include "mega/base/strings.h"
+#include "mega/baselines/model_builders.h"
+#include "mega/config/model_file.h"
+#include "mega/data/summary.h"
+#include "mega/ops/runtime.h"
+#include "mega/report/progress.h"
+#include "mega/report/table.h"
+#include "mega/train/evaluation/predictions_file.h"
+#include "mega/train/run.h"
+#include "mega/train/saved_model.h"
+#include "mega/train/tasks/sequence_task.h"
+
+namespace mega::cli {
+namespace {
+
+struct Evaluate : EvalCommand {
+  void run();
+  void run_classifier();
+};
+
+data::Split parse_split(const std::string& name) {
+  for (const data::Split split : {data::Split::train, data::Split::valid, data::Split::test})
+    if (name == data::split_name(split)) return split;
+  fail("--split: expected train, valid or test, got ", in_quotes(name));
+}
+
+std::string per_cent(double share) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
+  return text;
+}
+
+Table class_table(const std::vector<std::string>& classes, const std::vector<ClassMetrics>& metrics) {
+  Table table({"class", "examples", "precision", "recall", "F1"});
+  for (size_t i = 0; i < classes.size(); ++i)
+    table.add({classes[i], with_thousands(metrics[i].count), per_cent(metrics[i].precision),
+               per_cent(metrics[i].recall), per_cent(metrics[i].f1)});
+  return table;
+}
+
+void Evaluate::run() {
+  ops::set_threads(threads);
+  const ModelTask task = ModelFile::open(model_path(model)).options.kind().task();
+  require(task == ModelTask::language || reading.is_default(), model,
+          " is no language model; --chunk, --context, --segments, --sweep and --out are for language models");
+  require(task == ModelTask::sequence || predictions.empty(),
+          "--predictions is for classifiers; `mega score --tokens` shows each token of a text");
+  if (task == ModelTask::sequence) return run_classifier();
+  if (task == ModelTask::translation)
+    return evaluate_translator(
+        {model, path, parse_split(split), changes, examples, train::parse_device(device), json});
+  require(examples == 0,
+          "--examples is for classifiers; for language models, --set data.evaluation_limit=N limits the "
+          "number of tokens");
+  evaluate_language_model(
+      {model, path, parse_split(split), changes, reading, train::parse_device(device), json});
+}
+
+void Evaluate::run_classifier() {
+  const torch::Device on = train::parse_device(device);
+  train::SavedModel saved = train::load_model(model_path(model));
+  saved.model->to(on);
+  Recipe recipe;
+  recipe.model = saved.options;
+  recipe.input = saved.signature.input;
+  recipe.data = evaluation_data(saved.signature.data, path);
+  for (const std::string& assignment : changes) change(recipe, assignment);
+
+  const data::Dataset dataset = load_dataset(data::dataset_request(recipe, saved.signature.classes));
+  data::Part part = dataset.part(parse_split(split));
+  require(part.size() > 0, recipe.data.path, ": no ", split, " examples; choose another split with --split");
+  const int documents = static_cast<int>(recipe.model.kind().document_count());
+  const data::Encoder encoder(saved.signature, cls_token(*sequence_options(recipe.model)));
+  measure(part, encoder, documents);
+  train::EvaluationOptions options;
+  options.device = on;
+  options.max_examples = examples;
+  train::Evaluation evaluation;
+  {
+    Progress progress("evaluating", examples > 0 ? std::min(examples, part.size()) : part.size(), "examples");
+    options.progress = [&](int64_t done) { progress.update(done); };
+    evaluation = train::evaluate(*saved.model, part, encoder, documents, options);
+  }
+  if (!predictions.empty()) train::write_predictions(predictions, evaluation, part, dataset.classes);
+  const int64_t cut = data::count_cut(part, encoder, documents);
+  const train::Scores scores = evaluation.scores();
+  const auto confusion = evaluation.confusion(std::ssize(dataset.classes));
+  const std::vector<ClassMetrics> metrics = class_metrics(confusion);
+  const double count = static_cast<double>(evaluation.answers.size());
+  if (json) {
+    nlohmann::ordered_json report = {
+        {"model", model}, {"split", split}, {"examples", evaluation.answers.size()}};
+    report.update(train::to_json(scores));
+    for (size_t i = 0; i < metrics.size(); ++i)
+      report["classes"][dataset.classes[i]] = {{"examples", metrics[i].count},
+                                               {"precision", metrics[i].precision},
+                                               {"recall", metrics[i].recall},
+                                               {"f1", metrics[i].f1}};
+    report["seconds"] = evaluation.seconds;
+    report["tokens_per_second"] = static_cast<double>(evaluation.positions) / evaluation.seconds;
+    report["cut"] = cut;
+    report["left_out"] = dataset.problems;
+    std::printf("%s\n", json_text(report, 2).c_str());
+    return;
+  }
+  if (!metrics.empty()) class_table(dataset.classes, metrics).print(stdout);
+  for (const train::Metric& metric : scores.metrics) std::printf("%s\n", train::metric_text(metric).c_str());
+  std::printf(
+      "%s %s examples in %s: %.1f examples/s, %s tokens/s\n",
+      with_thousands(std::ssize(evaluation.answers)).c_str(), split.c_str(),
+      human_seconds(evaluation.seconds).c_str(), count / evaluation.seconds,
+      with_thousands(static_cast<int64_t>(static_cast<double>(evaluation.positions) / evaluation.seconds))
+          .c_str());
+  if (cut > 0)
+    std::printf(
+        "%s of the %s examples are longer than what the model reads, and were cut to their beginning\n",
+        with_thousands(cut).c_str(), split.c_str());
+  if (dataset.problems > 0) std::printf("%s examples skipped\n", with_thousands(dataset.problems).c_str());
+}
+
+}  // namespace
+
+void run_eval(const EvalCommand& command) { Evaluate{command}.run(); }
+
+}  // namespace mega::cli

@@ -1,0 +1,128 @@
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/torch/torch_commands.h"
+#include "mega/base/error.h"
+#include "mega/base/printable.h"
+#include "mega/base/strings.h"
+#include "mega/ops/runtime.h"
+#include "mega/train/run.h"
+
+namespace mega::cli {
+namespace {
+
+struct Train : TrainCommand {
+  std::string typed;
+
+  Recipe load() const;
+  void run();
+  train::RunResult run_one(const Recipe& recipe, const std::filesystem::path& folder) const;
+};
+
+// "1..5" or "1,2,7".
+std::vector<int64_t> parse_seeds(const std::string& text) {
+  require(text.find_first_not_of("0123456789.,") == std::string::npos,
+          "--seeds: expected 1..5 or 1,2,7, got ", in_quotes(text));
+  std::vector<int64_t> seeds;
+  try {
+    if (const size_t dots = text.find(".."); dots != std::string::npos) {
+      const int64_t first = std::stoll(text.substr(0, dots)), last = std::stoll(text.substr(dots + 2));
+      for (int64_t seed = first; seed <= last && seeds.size() < 1000; ++seed) seeds.push_back(seed);
+    } else {
+      for (const std::string& part : split(text, ',')) seeds.push_back(std::stoll(part));
+    }
+  } catch (const std::exception&) {
+    seeds.clear();
+  }
+  require(!seeds.empty(), "--seeds: expected 1..5 or 1,2,7, got ", in_quotes(text));
+  return seeds;
+}
+
+std::string mean_and_deviation(const std::vector<double>& values, bool share) {
+  double sum = 0.0, squares = 0.0;
+  for (const double x : values) sum += x;
+  const double mean = sum / static_cast<double>(values.size());
+  for (const double x : values) squares += (x - mean) * (x - mean);
+  const double deviation =
+      values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0;
+  char text[80];
+  std::snprintf(text, sizeof text, share ? "%.2f %% ± %.2f" : "%.4f ± %.4f", mean * (share ? 100 : 1),
+                deviation * (share ? 100 : 1));
+  return text;
+}
+
+Recipe Train::load() const {
+  Recipe loaded;
+  if (recipe.empty()) {
+    require(resume && !out.empty(),
+            "name a preset (`mega presets` lists them) or a .toml file, or resume a run: --resume --out DIR");
+    loaded = train::load_run_recipe(out);
+  } else {
+    loaded = resume && train::holds_a_run(out) ? train::load_run_recipe(out) : load_recipe(recipe);
+  }
+  apply(loaded);
+  return loaded;
+}
+
+train::RunResult Train::run_one(const Recipe& loaded, const std::filesystem::path& folder) const {
+  require(resume || restart || estimate || !train::holds_a_run(folder), folder.string(),
+          " holds a run already: continue it with --resume, replace it with --restart, or choose another "
+          "folder with --out DIR");
+  train::RunRequest request;
+  request.recipe = loaded;
+  request.folder = folder;
+  request.resume = resume;
+  request.estimate_only = estimate;
+  request.device = device;
+  request.restart = restart;
+  request.preset = recipe;
+  request.set = keys();
+  request.command = typed;
+  const train::RunResult result = train::run(request);
+  if (estimate) return result;
+  if (result.outcome.signal != 0) {
+    std::fprintf(stderr, "stopped; resume with: mega train --resume --out %s\n",
+                 printable(folder.native()).c_str());
+    std::exit(128 + result.outcome.signal);
+  }
+  if (result.outcome.stopped_early)
+    std::fprintf(stderr, "stopped early: no improvement within the patience (train.patience)\n");
+  for (const train::Metric& metric : result.test.metrics)
+    std::printf("test %s\n", train::metric_text(metric).c_str());
+  std::printf("model   %s\nreport  %s\n", printable((folder / "model.safetensors").native()).c_str(),
+              printable((folder / "report.html").native()).c_str());
+  return result;
+}
+
+void Train::run() {
+  ops::set_threads(threads);
+  Recipe loaded = load();
+  const std::string name = recipe.empty() ? out : std::filesystem::path(recipe).stem().string();
+  const std::filesystem::path folder =
+      out.empty() ? std::filesystem::path("runs") / name : std::filesystem::path(out);
+  if (seeds.empty()) {
+    run_one(loaded, folder);
+    return;
+  }
+
+  std::vector<std::vector<double>> values;
+  train::Scores last;
+  for (const int64_t seed : parse_seeds(seeds)) {
+    std::fprintf(stderr, "== seed %lld\n", static_cast<long long>(seed));
+    loaded.train.seed = seed;
+    const train::RunResult result = run_one(loaded, folder / ("seed-" + std::to_string(seed)));
+    last = result.test.metrics.empty() ? result.outcome.state.best : result.test;
+    values.resize(last.metrics.size());
+    for (size_t i = 0; i < last.metrics.size(); ++i) values[i].push_back(last.metrics[i].value);
+  }
+  for (size_t i = 0; i < values.size(); ++i)
+    std::printf("%zu seeds: %s %s\n", values[i].size(), last.metrics[i].name.c_str(),
+                mean_and_deviation(values[i], last.metrics[i].share).c_str());
+}
+
+}  // namespace
+
+void run_train(const TrainCommand& command, const std::string& typed) { Train{command, typed}.run(); }
+
+}  // namespace mega::cli

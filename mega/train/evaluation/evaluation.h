@@ -1,0 +1,57 @@
+// How good a model of whole sequences is on a set of examples.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mega/data/batches.h"
+#include "mega/models/sequence_model.h"
+#include "mega/report/run_report.h"
+#include "mega/train/tasks/task.h"
+
+namespace mega::train {
+
+struct EvaluationOptions {
+  int64_t batch_positions = 1 << 15;  // examples of a batch times the longest; at least one example
+  int64_t max_examples = 0;           // so many, evenly spread over all; 0: all
+  torch::Device device = torch::kCPU;
+  std::function<void(int64_t done)> progress;
+};
+
+// What the model said of one example.
+struct Answer {
+  std::vector<float> outputs;  // probabilities of the classes, or the predicted numbers
+  double loss = 0.0;
+  int64_t length = 0;
+
+  int64_t label() const;  // the most probable class
+};
+
+struct Evaluation {
+  Objective objective = Objective::classification;
+  InputOptions input;             // what the examples are, so that a report can show them
+  std::vector<int64_t> examples;  // of the part, in its order
+  std::vector<Answer> answers;    // to each of them
+  std::vector<int64_t> truth;     // labels
+  std::vector<float> targets;
+  int64_t positions = 0;
+  double seconds = 0.0;
+
+  // accuracy, macro-F1, AUC of two classes, loss; or RMSE, MAE and R².
+  Scores scores() const;
+  std::vector<std::vector<int64_t>> confusion(int64_t classes) const;  // [truth][said]
+  double macro_f1() const;                         // the mean F1 of the classes that have examples
+  std::optional<double> area_under_curve() const;  // of two classes, if there are examples of both
+};
+
+Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const data::Encoder& encoder,
+                    int documents, const EvaluationOptions& options);
+
+// Confusion matrix, worst and longest examples.
+void describe(const Evaluation& evaluation, const data::Part& part, const std::vector<std::string>& classes,
+              Report& report);
+
+}  // namespace mega::train
