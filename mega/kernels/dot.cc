@@ -158,13 +158,35 @@ HWY_INLINE void Step(const LoadWeight& load_weight, const LoadInput& load_input,
   }
 }
 
+// What a tile prefetches for later ones. Into L2, because L1 holds what other tokens will read again. An
+// address beyond the matrix is harmless.
+
+struct FetchAfterEach {  // of its rows
+  int64_t elements;
+
+  template <class Weight, int kRows>
+  HWY_INLINE void operator()(const Weight* const (&weights)[kRows], int64_t k) const {
+    HWY_UNROLL(8)
+    for (int r = 0; r < kRows; ++r) __builtin_prefetch(weights[r] + k + elements, 0, 2);
+  }
+};
+
+template <class Weight>
+struct FetchRow {
+  const Weight* row;
+
+  template <int kRows>
+  HWY_INLINE void operator()(const Weight* const (&)[kRows], int64_t k) const {
+    __builtin_prefetch(row + k, 0, 2);
+  }
+};
+
 // sums[t][r] = weights[r] . inputs[t]. Each sum has one accumulator, fed in column order and reduced in a
-// fixed way, so its bits do not depend on the tile. The weights of a later tile, `ahead` elements further on,
-// are prefetched.
-template <class Products, int kRows, int kTokens>
+// fixed way, so its bits do not depend on the tile.
+template <class Products, int kRows, int kTokens, class Fetch>
 HWY_INLINE void SumTile(const typename Products::Weight* const (&weights)[kRows],
                         const typename Products::Input* const (&inputs)[kTokens], int64_t depth,
-                        int64_t ahead, typename Products::Sum (&sums)[kTokens][kRows]) {
+                        const Fetch& fetch, typename Products::Sum (&sums)[kTokens][kRows]) {
   typename Products::Accumulator accumulators[kTokens][kRows];
   HWY_UNROLL(8)
   for (auto& of_token : accumulators) {
@@ -174,10 +196,7 @@ HWY_INLINE void SumTile(const typename Products::Weight* const (&weights)[kRows]
   const int64_t lanes = Products::Lanes();
   int64_t k = 0;
   for (; k + lanes <= depth; k += lanes) {
-    // Prefetch into L2, because L1 holds what other tokens will read again. An address beyond the matrix is
-    // harmless.
-    HWY_UNROLL(8)
-    for (int r = 0; r < kRows; ++r) __builtin_prefetch(weights[r] + k + ahead, 0, 2);
+    fetch(weights, k);
     Step<Products>([&](int r) HWY_ATTR { return Products::LoadWeight(weights[r] + k); },
                    [&](int t) HWY_ATTR { return Products::LoadInput(inputs[t] + k); }, accumulators);
   }
@@ -204,32 +223,49 @@ template <class Products, class Store>
 HWY_INLINE void Dots(const void* data, int64_t depth, int64_t begin, int64_t end,
                      const typename Products::Input* x, int64_t x_stride, int64_t token_begin,
                      int64_t token_end, const Store& store) {
-  const auto* w = static_cast<const typename Products::Weight*>(data);
-  const int64_t token_bytes = depth * static_cast<int64_t>(sizeof(*x));
-  for_tiles<Products::kMostTokens, Products::kTileRows>(
-      begin, end, token_begin, token_end, token_bytes,
-      [&](auto tile_rows, auto tile_tokens, int64_t first, int64_t step, int64_t m) HWY_ATTR {
-        constexpr int kRows = decltype(tile_rows)::value, kTokens = decltype(tile_tokens)::value;
-        // Beyond the end, the last row is recomputed.
-        const auto row = [&](int r) { return std::min(first + r * step, end - 1); };
-        const typename Products::Weight* weights[kRows];
-        const typename Products::Input* inputs[kTokens];
-        for (int r = 0; r < kRows; ++r) weights[r] = w + row(r) * depth;
-        for (int t = 0; t < kTokens; ++t) inputs[t] = x + (m + t) * x_stride;
-        typename Products::Sum sums[kTokens][kRows];
-        // In a strip, the next tile reads the row below. Adjacent rows form a single stream, which is
-        // prefetched far ahead.
-        constexpr int64_t kFarAhead = (1 << 14) / sizeof(*w);
-        const bool neighbours = Products::kTileRows == TileRows::neighbours && step == 1;
-        SumTile<Products>(weights, inputs, depth, neighbours ? kFarAhead : depth, sums);
-        if (neighbours && first + kRows <= end) {
-          for (int t = 0; t < kTokens; ++t)
-            for (int r = 0; r < kRows; r += 4) store.Four(m + t, first + r, &sums[t][r]);
-        } else {
-          for (int t = 0; t < kTokens; ++t)
-            for (int r = 0; r < kRows; ++r) store.One(m + t, row(r), sums[t][r]);
-        }
-      });
+  using Weight = typename Products::Weight;
+  const auto* w = static_cast<const Weight*>(data);
+  const auto run = [&](auto tile_rows, auto tile_tokens, int64_t first, int64_t step, int64_t m,
+                       const auto& fetch) HWY_ATTR {
+    constexpr int kRows = decltype(tile_rows)::value, kTokens = decltype(tile_tokens)::value;
+    const Weight* weights[kRows];
+    const typename Products::Input* inputs[kTokens];
+    // Beyond the end, the last row of the tile is recomputed.
+    int64_t rows[kRows];
+    rows[0] = first;
+    weights[0] = w + first * depth;
+    for (int r = 1; r < kRows; ++r) {
+      const bool exists = first + r * step < end;
+      rows[r] = exists ? rows[r - 1] + step : rows[r - 1];
+      weights[r] = exists ? weights[r - 1] + step * depth : weights[r - 1];
+    }
+    inputs[0] = x + m * x_stride;
+    for (int t = 1; t < kTokens; ++t) inputs[t] = inputs[t - 1] + x_stride;
+    typename Products::Sum sums[kTokens][kRows];
+    SumTile<Products>(weights, inputs, depth, fetch, sums);
+    if (step == 1 && first + kRows <= end) {
+      for (int t = 0; t < kTokens; ++t)
+        for (int r = 0; r < kRows; r += 4) store.Four(m + t, first + r, &sums[t][r]);
+    } else {
+      for (int t = 0; t < kTokens; ++t)
+        for (int r = 0; r < kRows; ++r) store.One(m + t, rows[r], sums[t][r]);
+    }
+  };
+  const auto tile = [&](auto rows, auto tokens, int64_t first, int64_t step, int64_t m) HWY_ATTR {
+    // In a strip, the next tile reads the row below. Adjacent rows form a single stream, which is prefetched
+    // far ahead.
+    constexpr int64_t kFarAhead = (1 << 14) / sizeof(Weight);
+    run(rows, tokens, first, step, m, FetchAfterEach{step == 1 ? kFarAhead : depth});
+  };
+  const auto band_tile = [&](auto rows, auto tokens, int64_t first, int64_t m, int64_t next)
+                             HWY_ATTR { run(rows, tokens, first, 1, m, FetchRow<Weight>{w + next * depth}); };
+  const TileRange range{begin,
+                        end,
+                        token_begin,
+                        token_end,
+                        depth * static_cast<int64_t>(sizeof(*w)),
+                        depth * static_cast<int64_t>(sizeof(*x))};
+  for_tiles<Products::kMostTokens, Products::kTileRows>(range, tile, band_tile);
 }
 
 struct FloatStore {
@@ -287,7 +323,7 @@ void DeepIntegerDots(const Weights& weights, int64_t begin, int64_t end, const A
         const int8_t* row = w + n * weights.depth + k;
         int32_t sums[1][4];
         SumTile<IntegerProducts>({row, row, row, row}, {x.quantized + m * weights.depth + k},
-                                 std::min(kDeep, weights.depth - k), 0, sums);
+                                 std::min(kDeep, weights.depth - k), FetchAfterEach{0}, sums);
         total += sums[0][0];
       }
       y[m][n] = static_cast<float>(total) * (weights.scales[n] * x.scales[m]);

@@ -13,7 +13,12 @@ inline constexpr int kRowsOfTile = 4;
 inline constexpr int kRowsOfLoneToken = 8;
 
 // Size of a block of tokens that stays in the L2 cache while the weights stream by.
-inline constexpr int64_t kBlockBytes = 1 << 18;
+inline constexpr int64_t kBlockBytes = 1 << 19;
+
+// Size of a band of weight rows that stays in the L1 cache while many tokens stream by.
+inline constexpr int64_t kBandBytes = 1 << 15;
+// From this many tiles of tokens on, sums take longer than reading the weights, and bands pay off.
+inline constexpr int64_t kManyPieces = 4;
 
 // Calls call(count) with 1 <= count <= kMost as a compile-time constant.
 template <int kMost, class Call>
@@ -30,38 +35,78 @@ void with_constant(int64_t count, const Call& call) {
 // bytes and few instructions.
 enum class TileRows { apart, neighbours };
 
+// How a product runs through its matrices.
+struct TileRange {
+  int64_t begin = 0, end = 0;              // weight rows
+  int64_t token_begin = 0, token_end = 0;  // tokens
+  int64_t row_bytes = 0, token_bytes = 0;  // of a weight row, of a token
+};
+
+// Tokens in pieces of nearly equal size: 7 tokens become 4 + 3, not 6 + 1.
+template <int kMostTokens>
+struct TokenPieces {
+  TokenPieces(int64_t begin, int64_t tokens)
+      : first(begin), tokens(tokens), count((tokens + kMostTokens - 1) / kMostTokens) {}
+
+  int64_t start(int64_t piece) const { return first + tokens * piece / count; }
+  template <class Call>
+  void with_size(int64_t piece, const Call& call) const {
+    with_constant<kMostTokens>(start(piece + 1) - start(piece), call);
+  }
+
+  int64_t first, tokens, count;
+};
+
+// Many tokens: a band of weight rows stays in the L1 cache, and meanwhile each tile fetches a row of the next
+// band. Calls tile(rows, tokens, first, m, next) for tiles of adjacent rows from `first` on and of the tokens
+// from m on; `next` is the row to fetch.
+template <class Pieces, class Tile>
+void for_bands(const TileRange& range, const Pieces& pieces, const Tile& tile) {
+  const std::integral_constant<int, kRowsOfTile> rows;
+  const int64_t band = std::max<int64_t>(kBandBytes / ((range.row_bytes + 1) * rows), 1) * rows;
+  for (int64_t top = range.begin; top < range.end; top += band) {
+    const int64_t bottom = std::min(range.end, top + band);
+    int64_t next = bottom;
+    for (int64_t piece = 0; piece < pieces.count; ++piece)
+      pieces.with_size(piece, [&](auto count) {
+        for (int64_t n = top; n < bottom; n += rows)
+          tile(rows, count, n, pieces.start(piece), std::min(next++, bottom + band));
+      });
+  }
+}
+
 // Calls tile(rows, tokens, first, step, m) for tiles of the weight rows first, first + step, ... and the
-// tokens from m on, with `rows` and `tokens` as compile-time constants. The tiles cover [begin, end) and
-// [token_begin, token_end). Rows may exceed `end`; tokens stay in range. Tiles of a single token always use
-// rows that are `apart`.
-template <int kMostTokens, TileRows kTileRows, class Tile>
-void for_tiles(int64_t begin, int64_t end, int64_t token_begin, int64_t token_end, int64_t token_bytes,
-               const Tile& tile) {
+// tokens from m on, with `rows` and `tokens` as compile-time constants. The tiles cover the range. Rows may
+// exceed its end; tokens stay in range. Tiles of a single token always use rows that are `apart`, those of
+// many tokens are those of for_bands.
+template <int kMostTokens, TileRows kTileRows, class Tile, class BandTile>
+void for_tiles(const TileRange& range, const Tile& tile, const BandTile& band_tile) {
   const auto for_rows = [&](auto rows, auto lie, const auto& body) {
-    const int64_t strip = (end - begin + rows - 1) / rows;
+    const int64_t strip = (range.end - range.begin + rows - 1) / rows;
     if constexpr (lie() == TileRows::apart)
-      for (int64_t n = begin; n < begin + strip; ++n) body(n, strip);
+      for (int64_t n = range.begin; n < range.begin + strip; ++n) body(n, strip);
     else
-      for (int64_t n = begin; n < end; n += rows) body(n, 1);
+      for (int64_t n = range.begin; n < range.end; n += rows) body(n, 1);
   };
   const std::integral_constant<TileRows, TileRows::apart> apart;
-  if (token_end - token_begin == 1) {
+  if (range.token_end - range.token_begin == 1) {
     const std::integral_constant<int, kRowsOfLoneToken> rows;
     return for_rows(rows, apart, [&](int64_t n, int64_t step) {
-      tile(rows, std::integral_constant<int, 1>(), n, step, token_begin);
+      tile(rows, std::integral_constant<int, 1>(), n, step, range.token_begin);
     });
   }
-  const int64_t block = std::max<int64_t>(kBlockBytes / (token_bytes + 1) / kMostTokens, 1) * kMostTokens;
-  for (int64_t first = token_begin; first < token_end; first += block) {
-    const int64_t tokens = std::min(block, token_end - first);
-    const int64_t pieces = (tokens + kMostTokens - 1) / kMostTokens;
+  const int64_t block =
+      std::max<int64_t>(kBlockBytes / (range.token_bytes + 1) / kMostTokens, 1) * kMostTokens;
+  for (int64_t first = range.token_begin; first < range.token_end; first += block) {
+    const TokenPieces<kMostTokens> pieces(first, std::min(block, range.token_end - first));
+    if (pieces.count >= kManyPieces) {
+      for_bands(range, pieces, band_tile);
+      continue;
+    }
     const std::integral_constant<int, kRowsOfTile> rows;
     for_rows(rows, std::integral_constant<TileRows, kTileRows>(), [&](int64_t n, int64_t step) {
-      // Pieces of nearly equal size: 7 tokens become 4 + 3, not 6 + 1.
-      for (int64_t piece = 0; piece < pieces; ++piece) {
-        const int64_t m = first + tokens * piece / pieces, next = first + tokens * (piece + 1) / pieces;
-        with_constant<kMostTokens>(next - m, [&](auto count) { tile(rows, count, n, step, m); });
-      }
+      for (int64_t piece = 0; piece < pieces.count; ++piece)
+        pieces.with_size(piece, [&](auto count) { tile(rows, count, n, step, pieces.start(piece)); });
     });
   }
 }
