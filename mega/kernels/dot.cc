@@ -172,12 +172,13 @@ struct FetchAfterEach {  // of its rows
 };
 
 template <class Weight>
-struct FetchRow {
+struct FetchPart {  // the first part of a row: all, half, a quarter, ...
   const Weight* row;
+  int halvings;
 
   template <int kRows>
   HWY_INLINE void operator()(const Weight* const (&)[kRows], int64_t k) const {
-    __builtin_prefetch(row + k, 0, 2);
+    __builtin_prefetch(row + (k >> halvings), 0, 2);
   }
 };
 
@@ -257,8 +258,11 @@ HWY_INLINE void Dots(const void* data, int64_t depth, int64_t begin, int64_t end
     constexpr int64_t kFarAhead = (1 << 14) / sizeof(Weight);
     run(rows, tokens, first, step, m, FetchAfterEach{step == 1 ? kFarAhead : depth});
   };
-  const auto band_tile = [&](auto rows, auto tokens, int64_t first, int64_t m, int64_t next)
-                             HWY_ATTR { run(rows, tokens, first, 1, m, FetchRow<Weight>{w + next * depth}); };
+  const auto band_tile = [&](auto rows, auto tokens, int64_t first, int64_t m,
+                             const NextBand& next) HWY_ATTR {
+    const Weight* part = w + next.row * depth + (next.parts * depth >> next.halvings);
+    run(rows, tokens, first, 1, m, FetchPart<Weight>{part, next.halvings});
+  };
   const TileRange range{begin,
                         end,
                         token_begin,

@@ -57,20 +57,31 @@ struct TokenPieces {
   int64_t first, tokens, count;
 };
 
-// Many tokens: a band of weight rows stays in the L1 cache, and meanwhile each tile fetches a row of the next
-// band. Calls tile(rows, tokens, first, m, next) for tiles of adjacent rows from `first` on and of the tokens
-// from m on; `next` is the row to fetch.
+// What a tile of a band fetches of the next band: a part of a row, which is a whole one after 0 halvings.
+// Memory is read at an even pace, and so does not stop the products.
+struct NextBand {
+  int64_t row;    // the band's first
+  int64_t parts;  // fetched before
+  int halvings;
+};
+
+// Many tokens: a band of weight rows stays in the L1 cache, and meanwhile the next one is fetched. Calls
+// tile(rows, tokens, first, m, next) for tiles of adjacent rows from `first` on and of the tokens from m on.
 template <class Pieces, class Tile>
 void for_bands(const TileRange& range, const Pieces& pieces, const Tile& tile) {
   const std::integral_constant<int, kRowsOfTile> rows;
   const int64_t band = std::max<int64_t>(kBandBytes / ((range.row_bytes + 1) * rows), 1) * rows;
+  int halvings = 0;
+  while (rows << (halvings + 1) <= pieces.count) ++halvings;
   for (int64_t top = range.begin; top < range.end; top += band) {
     const int64_t bottom = std::min(range.end, top + band);
-    int64_t next = bottom;
+    NextBand next{bottom, 0, halvings};
     for (int64_t piece = 0; piece < pieces.count; ++piece)
       pieces.with_size(piece, [&](auto count) {
-        for (int64_t n = top; n < bottom; n += rows)
-          tile(rows, count, n, pieces.start(piece), std::min(next++, bottom + band));
+        for (int64_t n = top; n < bottom; n += rows) {
+          tile(rows, count, n, pieces.start(piece), next);
+          if (next.parts < band << halvings) ++next.parts;
+        }
       });
   }
 }
