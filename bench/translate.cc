@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/measure.h"
+#include "bench/released_search.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/base/temporary_folder.h"
@@ -73,10 +74,16 @@ struct Case {
   std::vector<double> rounds;
 
   void run() {
-    const ops::FormGuard form(row.form == "released" ? ops::Form::reference : ops::Form::automatic);
+    const infer::SearchOptions options = search_options(row.beam);
     row.tokens = 0.0;
-    for (const infer::NBest& best : infer::beam_search(*decoder, sentences, search_options(row.beam)))
-      row.tokens += static_cast<double>(best.front().tokens.size());
+    if (row.form == "released") {
+      const ops::FormGuard form(ops::Form::reference);
+      for (const int64_t length : released_search(*decoder, sentences, options))
+        row.tokens += static_cast<double>(length);
+    } else {
+      for (const infer::NBest& best : infer::beam_search(*decoder, sentences, options))
+        row.tokens += static_cast<double>(best.front().tokens.size());
+    }
   }
 };
 
