@@ -65,17 +65,21 @@ copy_network_settings() {
   fi
 }
 
-# Files that git knows or would add; the chroot's own build folders stay, for the next run.
+# Files that git knows or would add; the chroot's own build folders stay, for the next run. What changed gets the time
+# of the copy: a file that was edited while the last run compiled its old text is older than what came of that.
 copy_source() {
-  mkdir -p "$root/src/mega"
-  find "$root/src/mega" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf --one-file-system {} +
-  local file
-  git -c safe.directory="$PWD" ls-files -z --cached --others --exclude-standard |
-    while IFS= read -r -d '' file; do
-      # A file that was deleted but not yet staged is still listed.
-      if [ -e "$file" ] || [ -L "$file" ]; then printf '%s\0' "$file"; fi
-    done |
-    tar -c --null --no-recursion -T - | tar -x --no-same-owner -C "$root/src/mega"
+  local target=$root/src/mega file
+  mkdir -p "$target"
+  git -c safe.directory="$PWD" ls-files -z --cached --others --exclude-standard >"$target.files"
+  (cd "$target" && find . -type f ! -path './build*' -printf '%P\0') |
+    { grep -zvxFf <(tr '\0' '\n' <"$target.files") || true; } | (cd "$target" && xargs -0r rm -f)
+  while IFS= read -r -d '' file; do
+    # A file that was deleted but not yet staged is still listed.
+    if [ -e "$file" ] && ! cmp -s "$file" "$target/$file"; then
+      mkdir -p "$target/$(dirname "$file")"
+      cp --preserve=mode "$file" "$target/$file"
+    fi
+  done <"$target.files"
 }
 
 [ -e "$root/etc/debian_version" ] || make_root
