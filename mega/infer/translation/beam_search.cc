@@ -10,12 +10,13 @@
 namespace mega::infer {
 namespace {
 
-void check_sentence(const SearchSentence& sentence, const StepDecoder& decoder, size_t number) {
+void check_sentence(const SearchSentence& sentence, const StepDecoder& decoder, int64_t types,
+                    size_t number) {
   require(!sentence.source.empty() && sentence.source.back() == kEnd, "sentence ", number + 1,
           " does not end with </s>");
   for (const Token token : sentence.prefix) {
-    require(token >= 0 && token < decoder.vocabulary(), "sentence ", number + 1, ": token ", token,
-            " of the prefix is outside 0 to ", decoder.vocabulary() - 1, ", the model's vocabulary");
+    require(token >= 0 && token < types, "sentence ", number + 1, ": token ", token,
+            " of the prefix is outside 0 to ", types - 1, ", the model's vocabulary");
     require(token != kPad && token != kEnd, "sentence ", number + 1, ": the prefix contains ",
             token == kPad ? "padding" : "</s>", ", which no translation goes on after");
   }
@@ -37,11 +38,12 @@ int64_t longest_target(const SearchSentence& sentence, const SearchOptions& opti
 
 // The columns that the decoder gives from now on; none: all.
 std::vector<Token> restriction(StepDecoder& decoder, std::span<const SearchSentence> sentences,
-                               std::span<const std::vector<Token>> sources, const Shortlist* shortlist) {
+                               std::span<const std::vector<Token>> sources, const Shortlist* shortlist,
+                               int64_t types) {
   if (shortlist == nullptr) return {};
   std::vector<Token> tokens = shortlist->candidates(sources);
-  require(tokens.back() < decoder.vocabulary(), "the shortlist has token ", tokens.back(),
-          ", the model has only ", decoder.vocabulary(), " tokens: it belongs to another model");
+  require(tokens.back() < types, "the shortlist has token ", tokens.back(), ", the model has only ", types,
+          " tokens: it belongs to another model");
   for (const SearchSentence& sentence : sentences)
     tokens.insert(tokens.end(), sentence.prefix.begin(), sentence.prefix.end());
   std::sort(tokens.begin(), tokens.end());
@@ -58,22 +60,26 @@ struct Active {
 }  // namespace
 
 std::vector<NBest> beam_search(StepDecoder& decoder, std::span<const SearchSentence> sentences,
-                               const SearchOptions& options, const Shortlist* shortlist) {
+                               const SearchOptions& options, const TargetTokens& allowed) {
   check_search(options);
+  const int64_t types = allowed.types > 0 ? allowed.types : decoder.vocabulary();
+  require(types <= decoder.vocabulary(), "a vocabulary of ", types, " tokens, the model has only ",
+          decoder.vocabulary(), ": it belongs to another model");
   std::vector<std::vector<Token>> sources;
   std::vector<SentenceSearch> searches;
   std::vector<Active> active;
   searches.reserve(sentences.size());
   for (size_t i = 0; i < sentences.size(); ++i) {
-    check_sentence(sentences[i], decoder, i);
+    check_sentence(sentences[i], decoder, types, i);
     sources.push_back(sentences[i].source);
     searches.emplace_back(options, sentences[i], longest_target(sentences[i], options, decoder));
     active.push_back({i, static_cast<int64_t>(i)});
   }
   if (sentences.empty()) return {};
   decoder.begin(sources);
-  const std::vector<Token> columns = restriction(decoder, sentences, sources, shortlist);
+  const std::vector<Token> columns = restriction(decoder, sentences, sources, allowed.shortlist, types);
   const int64_t width = columns.empty() ? decoder.vocabulary() : std::ssize(columns);
+  const int64_t words = columns.empty() ? types : width;
 
   std::vector<int64_t> parents, aligned;
   std::vector<Token> tokens;
@@ -96,7 +102,7 @@ std::vector<NBest> beam_search(StepDecoder& decoder, std::span<const SearchSente
       aligned.push_back(aligned_position(decoder.alignment(row)));
     for (const Active& each : active) {
       SentenceSearch& search = searches[each.sentence];
-      search.advance({scores.data() + each.first_row * width, width, columns,
+      search.advance({scores.data() + each.first_row * width, width, words, columns,
                       std::span(aligned).subspan(static_cast<size_t>(each.first_row), search.rows().size())});
     }
     std::erase_if(active, [&](const Active& each) { return searches[each.sentence].rows().empty(); });
@@ -132,12 +138,12 @@ std::vector<std::vector<size_t>> length_batches(std::span<const SearchSentence> 
 
 std::vector<NBest> search_in_batches(StepDecoder& decoder, std::span<const SearchSentence> sentences,
                                      const SearchOptions& options, int64_t max_sentences, int64_t max_tokens,
-                                     const Shortlist* shortlist) {
+                                     const TargetTokens& allowed) {
   std::vector<NBest> results(sentences.size());
   for (const std::vector<size_t>& batch : length_batches(sentences, max_sentences, max_tokens)) {
     std::vector<SearchSentence> some;
     for (const size_t i : batch) some.push_back(sentences[i]);
-    std::vector<NBest> found = beam_search(decoder, some, options, shortlist);
+    std::vector<NBest> found = beam_search(decoder, some, options, allowed);
     for (size_t k = 0; k < batch.size(); ++k) results[batch[k]] = std::move(found[k]);
   }
   return results;

@@ -12,12 +12,18 @@
 
 namespace mega::infer {
 
+// The tokens that translations may have.
+struct TargetTokens {
+  int64_t types = 0;  // tokens from this on are no word of the vocabulary, though the decoder may have them;
+                      // 0: all are
+  const Shortlist* shortlist = nullptr;  // only candidates of the words of all sources
+};
+
 // Searches for all sentences side by side: one step of the decoder continues the hypotheses of all of them,
 // and sentences that are done cost nothing. results[i] belongs to sentences[i], and is what the sentence
-// alone would get, up to rounding. A shortlist restricts the output to candidates of the words of all
-// sources.
+// alone would get, up to rounding.
 std::vector<NBest> beam_search(StepDecoder& decoder, std::span<const SearchSentence> sentences,
-                               const SearchOptions& options, const Shortlist* shortlist = nullptr);
+                               const SearchOptions& options, const TargetTokens& allowed = {});
 
 // The sentences in batches of similar length, longest first: each has at most this many sentences, and source
 // tokens, unless a single sentence is longer.
@@ -27,6 +33,6 @@ std::vector<std::vector<size_t>> length_batches(std::span<const SearchSentence> 
 // Searches in such batches; results[i] belongs to sentences[i].
 std::vector<NBest> search_in_batches(StepDecoder& decoder, std::span<const SearchSentence> sentences,
                                      const SearchOptions& options, int64_t max_sentences, int64_t max_tokens,
-                                     const Shortlist* shortlist = nullptr);
+                                     const TargetTokens& allowed = {});
 
 }  // namespace mega::infer

@@ -110,7 +110,7 @@ Candidate SentenceSearch::forced(const Live& live, int64_t index, Token token, c
 
 bool SentenceSearch::is_banned(const Live& live, const std::vector<Token>& repeated, Token token) const {
   const bool too_short = std::ssize(live.hypothesis.tokens) < std::min(options_.min_length, max_length_);
-  return token == kPad || (token == kEnd && too_short) || contains(repeated, token);
+  return token == kStart || token == kPad || (token == kEnd && too_short) || contains(repeated, token);
 }
 
 // One continuation of each hypothesis.

@@ -2,8 +2,9 @@
 // are to be continued, and is told the distribution of the next token of each.
 //
 // As released, each step takes the 2 * beam best continuations of all hypotheses: those that end with </s>
-// among the first `beam` are finished, and the best `beam` of the others go on. Diverse beams (Vijayakumar et
-// al. 2016) are several such searches, side by side, of which each avoids the tokens of those before it.
+// among the first `beam` are finished, and the best `beam` of the others go on. Padding is never chosen, nor
+// is <s>, which no target has. Diverse beams (Vijayakumar et al. 2016) are several such searches, side by
+// side, of which each avoids the tokens of those before it.
 #pragma once
 
 #include <cstdint>

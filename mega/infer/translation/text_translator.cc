@@ -78,14 +78,6 @@ void append_with_blank(std::string& text, std::string_view more) {
   text += more;
 }
 
-// The tokens before </s>. A model may have more token types than its tokenizer; the extra ones have no text.
-std::vector<Token> with_text(std::span<const Token> tokens, const Tokenizer& tokenizer) {
-  std::vector<Token> known(tokens.begin(), std::find(tokens.begin(), tokens.end(), kEnd));
-  for (Token& token : known)
-    if (token >= tokenizer.size()) token = kUnknown;
-  return known;
-}
-
 // The source word of each target word, -1 if there is none.
 std::vector<int64_t> align_words(std::span<const int64_t> aligned, std::span<const int64_t> source_words,
                                  std::span<const int64_t> target_words) {
@@ -147,7 +139,7 @@ std::vector<TextTranslator::Line> TextTranslator::read_window(const TranslateReq
 void TextTranslator::append(Translation& whole, Words& before, const Hypothesis& part,
                             const LinePart& source) const {
   const Tokenizer& tokenizer = texts_.target.tokenizer();
-  const std::vector<Token> tokens = with_text(part.tokens, tokenizer);
+  const std::span<const Token> tokens = std::span(part.tokens).first(part.tokens.size() - 1);  // without </s>
   std::vector<std::string> source_words =
       words_of(TranslationText::prepare(source.text, texts_.source.options()));
   std::string text = tokenizer.decode(tokens);
@@ -203,6 +195,7 @@ void TextTranslator::translate_window(std::vector<Line>& window, const Translate
       places.push_back({i, k});
     }
 
+  const TargetTokens allowed{texts_.target.tokenizer().size(), shortlist_.get()};
   size_t used = 0;
   const auto use_finished = [&] {
     for (; used < window.size() && window[used].waiting == 0; ++used) {
@@ -214,7 +207,7 @@ void TextTranslator::translate_window(std::vector<Line>& window, const Translate
   for (const std::vector<size_t>& batch : length_batches(sentences, options_.batch, options_.batch_tokens)) {
     std::vector<SearchSentence> some;
     for (const size_t i : batch) some.push_back(sentences[i]);
-    std::vector<NBest> found = beam_search(decoder, some, options_.search, shortlist_.get());
+    std::vector<NBest> found = beam_search(decoder, some, options_.search, allowed);
     for (size_t k = 0; k < batch.size(); ++k) {
       Line& line = window[places[batch[k]].line];
       line.found[places[batch[k]].part] = std::move(found[k]);

@@ -35,14 +35,6 @@ std::vector<Token> tokens_of(const data::TokenLines& lines, int64_t number) {
   return tokens;
 }
 
-// Embeddings are rounded up to a number that products like: those of no token are never a target, but a model
-// that has hardly learnt may write one.
-std::vector<Token> known_tokens(std::vector<Token> tokens, const Tokenizer& tokenizer) {
-  for (Token& token : tokens)
-    if (token >= tokenizer.size()) token = kUnknown;
-  return tokens;
-}
-
 std::vector<Translation> translate(const std::shared_ptr<models::TranslationModel>& model,
                                    const data::PairPart& part, std::span<const data::Pair> written,
                                    const TranslationText& text, const std::vector<int64_t>& pairs,
@@ -54,15 +46,14 @@ std::vector<Translation> translate(const std::shared_ptr<models::TranslationMode
   // Hypotheses of a sentence go through the model side by side.
   const int64_t most = std::max<int64_t>(1, reading.positions / reading.search.beam);
   constexpr int64_t kSentences = 64;
-  const std::vector<infer::NBest> found =
-      infer::search_in_batches(decoder, sentences, reading.search, kSentences, most);
+  const std::vector<infer::NBest> found = infer::search_in_batches(
+      decoder, sentences, reading.search, kSentences, most, {text.tokenizer().size(), nullptr});
   // Of text that was cut into words when it was written, the reference is joined, too.
   const bool cut = text.options().tokenize == WordCutting::none;
   std::vector<Translation> translations;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const data::Pair& pair = written[static_cast<size_t>(pairs[i])];
-    const std::string best =
-        found[i].empty() ? "" : text.decode(known_tokens(found[i].front().tokens, text.tokenizer()));
+    const std::string best = found[i].empty() ? "" : text.decode(found[i].front().tokens);
     translations.push_back(
         {pair.source, best, cut ? TranslationText::restore(pair.target, text.options()) : pair.target});
   }

@@ -43,14 +43,14 @@ void expect_same(const NBest& expected, const NBest& actual, double tolerance = 
   }
 }
 
-// Every target of at most `max_length` tokens before </s>, without padding.
+// Every target of at most `max_length` tokens before </s>, without <s> and padding.
 void enumerate(const TableDecoder& decoder, const SearchSentence& one, const SearchOptions& options,
                Hypothesis open, NBest& all) {
   const auto scores = decoder.log_probabilities(one.source, open.tokens);
   for (Token token = 0; token < decoder.vocabulary(); ++token) {
     const bool full = std::ssize(open.tokens) == options.max_length;
     const bool too_short = std::ssize(open.tokens) < options.min_length;
-    if (token == kPad || (token == kEnd ? too_short : full)) continue;
+    if (token == kStart || token == kPad || (token == kEnd ? too_short : full)) continue;
     Hypothesis longer = open;
     longer.tokens.push_back(token);
     longer.sum += static_cast<double>(scores[static_cast<size_t>(token)]);
@@ -73,9 +73,9 @@ NBest exhaustive(const TableDecoder& decoder, const SearchSentence& one, const S
 
 TEST(BeamSearch, WithAWideBeamIsExhaustiveSearch) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    TableDecoder decoder = TableDecoder::random(6, seed);
+    TableDecoder decoder = TableDecoder::random(7, seed);
     const SearchSentence one = sentence({4, 5});
-    SearchOptions options = with(4000, 4);  // 4^4 + ... + 4 targets of <s>, <unk>, 4 and 5
+    SearchOptions options = with(4000, 4);  // 4^4 + ... + 4 targets of <unk>, 4, 5 and 6
     options.length_form = seed % 2 == 0 ? LengthForm::released : LengthForm::gnmt;
     options.stop = seed % 4 < 2 ? StopRule::released : StopRule::exact;
     options.length_penalty = static_cast<double>(seed) / 5.0 - 1.0;
@@ -93,7 +93,7 @@ TEST(BeamSearch, OfOneIsGreedy) {
     Tokens greedy;
     while (greedy.empty() || greedy.back() != kEnd) {
       auto scores = decoder.log_probabilities(one.source, greedy);
-      scores[kPad] = -std::numeric_limits<float>::infinity();
+      scores[kStart] = scores[kPad] = -std::numeric_limits<float>::infinity();
       if (greedy.empty()) scores[kEnd] = scores[kPad];  // min_length is 1
       const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
       greedy.push_back(std::ssize(greedy) == options.max_length ? Token{kEnd} : static_cast<Token>(best));
@@ -102,7 +102,8 @@ TEST(BeamSearch, OfOneIsGreedy) {
   }
 }
 
-// The released search, of one sentence: matrices with one row per place of the beam.
+// The released search, of one sentence: matrices with one row per place of the beam. Only <s> is not banned
+// there.
 NBest released(const TableDecoder& decoder, const SearchSentence& one, const SearchOptions& options) {
   const double kNone = -std::numeric_limits<double>::infinity();
   const auto beam = static_cast<size_t>(options.beam);
@@ -121,7 +122,7 @@ NBest released(const TableDecoder& decoder, const SearchSentence& one, const Sea
       const auto scores = decoder.log_probabilities(one.source, tokens[place]);
       for (size_t v = 0; v < vocabulary; ++v) {
         double score = static_cast<double>(scores[v]);
-        if (v == kPad) score = kNone;
+        if (v == kStart || v == kPad) score = kNone;
         if (v == kUnknown) score -= options.unknown_penalty;
         if (step >= options.max_length && v != kEnd) score = kNone;
         if (step < options.min_length && v == kEnd) score = kNone;
@@ -318,10 +319,10 @@ TEST(BeamSearch, KeepsToLengths) {
 TEST(BeamSearch, TiesAreDeterministic) {
   TableDecoder decoder(8, [](const Tokens&, const Tokens&) { return std::vector<float>(8, 0.0f); });
   const NBest best = search(decoder, sentence({4}), with(3, 3));
-  // The smallest tokens first; <s> is one of them, as released.
+  // The smallest tokens first.
   ASSERT_EQ(best.size(), 3u);
   expect_same(best, search(decoder, sentence({4}), with(3, 3)));
-  EXPECT_EQ(search(decoder, sentence({4}), with(1, 3))[0].tokens, Tokens({0, 0, 0, kEnd}));
+  EXPECT_EQ(search(decoder, sentence({4}), with(1, 3))[0].tokens, Tokens({kUnknown, kEnd}));
 }
 
 TEST(BeamSearch, RejectsWhatIsNoDistribution) {
@@ -453,13 +454,41 @@ TEST(BeamSearch, SamplesFromTheDistribution) {
   EXPECT_EQ(search(decoder, sentence({4}), options).size(), 1u);  // three times the most likely one
 }
 
+// Embeddings are rounded up to a number that products like: the last ones are no word's.
+TEST(BeamSearch, WritesOnlyWordsOfTheVocabulary) {
+  TableDecoder decoder(12, [](const Tokens&, const Tokens& target) {
+    std::vector<float> logits(12, 0.0f);
+    logits[kStart] = logits[kPad] = logits[10] = logits[11] = 5.0f;
+    logits[9] = 1.0f;
+    logits[kEnd] = target.size() < 3 ? -5.0f : 4.0f;
+    return logits;
+  });
+  const SearchSentence one = sentence({4});
+  for (const bool sample : {false, true}) {
+    SearchOptions options = with(4, 9);
+    options.sample = sample;
+    const NBest best = beam_search(decoder, {&one, 1}, options, {10, nullptr})[0];
+    EXPECT_FALSE(best.empty());
+    for (const Hypothesis& each : best)
+      for (const Token token : each.tokens) EXPECT_TRUE(token >= kEnd && token < 10) << token;
+  }
+  const SearchOptions greedy = with(1, 9);
+  EXPECT_EQ(beam_search(decoder, {&one, 1}, greedy, {10, nullptr})[0][0].tokens, Tokens({9, 9, 9, kEnd}));
+  EXPECT_EQ(beam_search(decoder, {&one, 1}, greedy)[0][0].tokens.front(), 10) << "all 12 are words";
+  EXPECT_THROW(beam_search(decoder, {&one, 1}, greedy, {13, nullptr}), Error);
+  const SearchSentence prefixed = sentence({4}, {10});
+  EXPECT_THROW(beam_search(decoder, {&prefixed, 1}, greedy, {10, nullptr}), Error);
+  const Shortlist other({{}, {}, {}, {}, {7, 10}}, {});
+  EXPECT_THROW(beam_search(decoder, {&one, 1}, greedy, {10, &other}), Error);
+}
+
 TEST(BeamSearch, ChoosesFromTheShortlist) {
   const Shortlist shortlist({{}, {}, {}, {}, {7, 9}, {8, 9}}, {});
   for (const bool can : {true, false}) {
     TableDecoder decoder = TableDecoder::random(12, 8);
     decoder.can_restrict = can;
     const std::vector<SearchSentence> sentences = {sentence({4}), sentence({5}, {11})};
-    const auto results = beam_search(decoder, sentences, with(3, 8), &shortlist);
+    const auto results = beam_search(decoder, sentences, with(3, 8), {0, &shortlist});
     std::set<Token> used;
     for (const NBest& best : results)
       for (const Hypothesis& each : best) used.insert(each.tokens.begin(), each.tokens.end());
@@ -469,11 +498,11 @@ TEST(BeamSearch, ChoosesFromTheShortlist) {
   }
   TableDecoder small = TableDecoder::random(8, 8);
   const SearchSentence one = sentence({4});
-  EXPECT_THROW(beam_search(small, {&one, 1}, with(3, 8), &shortlist), Error);
+  EXPECT_THROW(beam_search(small, {&one, 1}, with(3, 8), {0, &shortlist}), Error);
   SearchOptions sampling = with(3, 8);
   sampling.sample = true;
   TableDecoder decoder = TableDecoder::random(12, 8);
-  const NBest sampled = beam_search(decoder, {&one, 1}, sampling, &shortlist)[0];
+  const NBest sampled = beam_search(decoder, {&one, 1}, sampling, {0, &shortlist})[0];
   EXPECT_FALSE(sampled.empty());
   for (const Hypothesis& each : sampled)
     for (const Token token : each.tokens) EXPECT_TRUE(token == kEnd || token == 7 || token == 9);

@@ -96,9 +96,9 @@ TEST(Ensemble, RestrictsAllOrNone) {
   const Shortlist shortlist(std::vector<Tokens>(9, Tokens{7, 8}), {});
   const SearchSentence one{{4, 5, kEnd}, {}, 0};
   Ensemble mixed({can, cannot}), able({can, can});
-  EXPECT_FALSE(beam_search(mixed, {&one, 1}, SearchOptions(), &shortlist)[0].empty());
+  EXPECT_FALSE(beam_search(mixed, {&one, 1}, SearchOptions(), {0, &shortlist})[0].empty());
   Ensemble single({can});
-  EXPECT_FALSE(beam_search(single, {&one, 1}, SearchOptions(), &shortlist)[0].empty());
+  EXPECT_FALSE(beam_search(single, {&one, 1}, SearchOptions(), {0, &shortlist})[0].empty());
 }
 
 TEST(Ensemble, RejectsModelsThatDoNotFit) {
