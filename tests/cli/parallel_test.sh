@@ -2,7 +2,7 @@
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 export MEGA_CACHE=$work/cache
-bytes=(--set input.units=bytes --set data.max_ratio=9)
+bytes=(--set input.units=bytes --set input.normalize=false --set input.tokenize=none --set data.max_ratio=9)
 check() {
   local status=$1 text=$2 file=$3
   shift 3
