@@ -173,6 +173,37 @@ TEST(BeamSearch, IsTheReleasedSearch) {
   }
 }
 
+// Worked by hand, for a beam of 2. The likeliest translation of all is 4 4 4, but it is longer than two
+// others, each of which is among the two best candidates when it ends, and as many as the beam are enough.
+TEST(BeamSearch, StopsAsReleasedWhenTheBeamIsFinished) {
+  TableDecoder decoder(6, [](const Tokens&, const Tokens& target) {
+    const auto of = [](double four, double five, double end) {
+      const auto log = [](double p) { return static_cast<float>(std::log(p)); };
+      return std::vector<float>{-99, -99, log(end), -99, log(four), log(five)};
+    };
+    if (target.empty()) return of(0.6, 0.3, 0.1);                            // 4: 0.6, 5: 0.3
+    if (target == Tokens{4}) return of(0.9, 1e-9, 0.1);                      // 4 4: 0.54, its end: 0.06
+    if (target == Tokens{5}) return of(1e-9, 0.4, 0.6);                      // 5 5: 0.12, its end: 0.18
+    if (target == Tokens{4, 4}) return of(0.9, 1e-9, 0.1);                   // 4 4 4: 0.486, its end: 0.054
+    if (target == Tokens{5, 5}) return of(1e-9, 0.1, 0.9);                   // 5 5 5: 0.012, its end: 0.108
+    return target == Tokens{4, 4, 4} ? of(0.05, 0.05, 0.9) : of(0, 0, 1.0);  // its end: 0.4374
+  });
+  SearchOptions options = with(2, 9);
+  const NBest first = search(decoder, sentence({4}), options);
+  EXPECT_EQ(decoder.steps, 3);
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].tokens, Tokens({5, kEnd}));
+  EXPECT_NEAR(first[0].score, std::log(0.18) / std::sqrt(2.0), 1e-6);
+  EXPECT_EQ(first[1].tokens, Tokens({5, 5, kEnd}));
+  EXPECT_NEAR(first[1].score, std::log(0.108) / std::sqrt(3.0), 1e-6);
+
+  options.stop = StopRule::exact;
+  options.nbest = 1;
+  const NBest best = search(decoder, sentence({4}), options);
+  EXPECT_EQ(best[0].tokens, Tokens({4, 4, 4, kEnd}));
+  EXPECT_NEAR(best[0].score, std::log(0.4374) / 2.0, 1e-6);
+}
+
 TEST(BeamSearch, BatchedIsOneByOne) {
   for (const bool sample : {false, true}) {
     TableDecoder decoder = TableDecoder::random(12, 3);
