@@ -47,7 +47,8 @@ same 90 "$(grep -c '"translations":' json)" "--json"
 same '{"line":1,"source":"the house 1","translations":[{"text":' "$(head -c 57 json)" "--json"
 translate words.model source --prefix "Haus rot" | sed -n 2p | grep -q "^Haus rot" || failed "--prefix"
 same "$expected" "$(translate words.model source --ensemble words.model)" "an ensemble of a model and itself"
-[ "$expected" != "$(translate words.model source --ensemble more.model)" ] || failed "--ensemble changes nothing"
+[ "$(translate words.model source --scores)" != "$(translate words.model source --ensemble more.model --scores)" ] ||
+  failed "--ensemble changes nothing"
 same "$(translate words.model source --sample --seed 5)" "$(translate words.model source --sample --seed 5 --batch 3)" "--sample"
 
 # Running text: tags stay, sentences become one line again.
@@ -69,6 +70,31 @@ for model in words bytes; do
   iconv -f UTF-8 -t UTF-8 out >/dev/null || failed "$model: not UTF-8"
   grep -qF "note: 1 of 7 lines" errors || [ "$model" = bytes ] || failed "a long line: $(cat errors)"
 done
+
+# In every form of output: one object, or so many rows, per line.
+translate words.model hostile --json >out || failed "hostile, --json: $(cat errors)"
+same 7 "$(grep -c '^{"line":[1-7],"source":".*"parts":[0-9]*}$' out)" "hostile lines, --json"
+iconv -f UTF-8 -t UTF-8 out >/dev/null || failed "--json: not UTF-8"
+same "1 1 2 2 3 3 4 4 5 6 7 7" "$(translate words.model hostile --nbest 2 --alignment | cut -f 1 | xargs)" "hostile, --nbest"
+for form in --scores --split "--batch 1" "--sample" "--replace-unknown"; do
+  # shellcheck disable=SC2086 # an option and its value
+  same 7 "$(translate words.model hostile $form | wc -l)" "hostile lines, $form"
+done
+# Windows' line ends, one word of a megabyte, thousands of sentences in a line.
+same "$expected" "$(sed 's/$/\r/' source | translate words.model)" "carriage returns"
+head -c 1000000 /dev/zero | tr '\0' x >word
+same 1 "$(translate words.model word | wc -l)" "a long word"
+same 1 "$(head -c 3000 word | translate bytes.model --beam 1 | wc -l)" "a long word of bytes"
+for ((i = 0; i < 2000; ++i)); do printf 'The house . A house . '; done >sentences
+same 1 "$(translate words.model sentences --split --beam 1 | wc -l)" "sentences of a line"
+grep -qF "[1 lines, 4,000 sentences" errors || failed "--split: $(cat errors)"
+
+# Prefixes: words that nobody knows, specials, no text, more than a translation may have.
+translate words.model source --prefix "Haus unbekannt" | sed -n 2p | grep -q "^Haus <unk>" || failed "an unknown prefix"
+translate words.model source --prefix "</s> <pad>" | sed -n 2p | grep -q "^<unk> <unk>" || failed "specials as a prefix"
+same "$expected" "$(translate words.model source --prefix "  ")" "blanks as a prefix"
+same 90 "$(translate words.model source --prefix "$(printf '\xff\xfe')" | wc -l)" "a prefix that is no UTF-8"
+same "a a a a a a a a a a" "$(echo the | translate words.model --prefix "a a a a a a a a a a")" "a long prefix"
 
 # A pipe that stays open gets its answers.
 mkfifo pipe
@@ -113,6 +139,11 @@ fi
 "$mega" translate words.model source "${short[@]}" >&- 2>errors
 same 1 $? "a closed standard output"
 
+# A reader that has seen enough.
+"$mega" translate words.model long --threads 1 2>errors | head -n 1 >out
+[ "${PIPESTATUS[0]}" -ne 0 ] || failed "a closed pipe"
+same 1 "$(wc -l <out)" "a closed pipe"
+
 # Typed lines.
 same 2 "$(printf 'the house\na\n' | translate words.model --interactive | wc -l)" "--interactive"
 
@@ -131,6 +162,10 @@ expect 0 '"log_probability":' score words.model --pairs table.tsv --json
 expect 1 "is a translator" score words.model in
 head -n 1 in >one
 expect 1 "lines" score words.model --pairs one source
+same 7 "$("$mega" score words.model --pairs hostile hostile 2>errors | grep -cE '^-[0-9]+\.[0-9]{4}$')" "hostile pairs"
+grep -qF "1 of 7 pairs" errors || failed "a long pair: $(cat errors)"
+expect 1 "3 files" score words.model --pairs in out one
+expect 1 "nowhere" score words.model --pairs in nowhere
 
 # Smaller files.
 expect 0 "bleu" quantize words.model --type int8 --data table.tsv --out int8.model
@@ -142,6 +177,14 @@ expect 0 "not allowed" shortlist words.model in out --out short.list
 translate words.model in --shortlist short.list >restricted || failed "--shortlist: $(cat errors)"
 same "$(wc -l <in)" "$(wc -l <restricted)" "--shortlist"
 expect 1 "belongs to another model" translate bytes.model in --shortlist short.list
+expect 1 "words.model: is no shortlist" translate words.model in --shortlist words.model
+for size in 0 5 200 $(($(wc -c <short.list) - 1)); do
+  head -c "$size" short.list >cut.list
+  expect 1 "cut.list: " translate words.model in --shortlist cut.list
+done
+expect 1 "no pair of sentences" shortlist words.model /dev/null /dev/null --out none.list
+expect 1 "lines" shortlist words.model in source --out none.list
+[ ! -e none.list ] || failed "a shortlist of nothing"
 
 # Wrong use, damaged input: what came before it is translated.
 head -c -9 source.gz >damaged.gz
@@ -151,6 +194,13 @@ expect 1 "nowhere: cannot open" translate words.model nowhere
 expect 1 "have different vocabularies" translate words.model source --ensemble bytes.model
 expect 1 "beam" translate words.model source --beam 2 --nbest 3
 expect 2 "--beam" translate words.model source --beam 0
+expect 1 "nowhere" translate nowhere source
+expect 1 "nowhere" translate words.model source --ensemble nowhere
+expect 1 "short.list" translate short.list source
+expect 1 "source" translate source source
+head -c 9000 words.model >cut.model
+expect 1 "cut.model" translate cut.model source
+expect 1 "is a folder" translate words.model .
 expect 1 "words.model is a translator" generate words.model --prompt a
 expect 1 "source" translate words.model source --shortlist source
 expect 2 "excludes" translate words.model source --interactive
