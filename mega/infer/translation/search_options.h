@@ -1,5 +1,6 @@
 // How translations are searched for, declared once. The defaults are the released search with the published
-// settings (beam 5, length penalty 0.5), except that the longest translation depends on the source.
+// settings (beam 5, length penalty 0.5), except that the longest translation depends on the source, and that
+// the search does not end while a better one is open.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,9 @@ namespace mega::infer {
 // length^alpha as released, or ((5 + length) / 6)^alpha (Wu et al. 2016).
 enum class LengthForm { released, gnmt };
 
-// When a search ends: as soon as as many hypotheses are finished as the beam has places, as released; or when
-// no unfinished hypothesis can become one of the best any more.
+// When a search ends: when no unfinished hypothesis can become one of the best any more; or, as released, as
+// soon as as many hypotheses are finished as the beam has places. Where a vocabulary is small or a model has
+// learnt little, these are often unlikely ones that are short.
 enum class StopRule { released, exact };
 
 }  // namespace mega::infer
@@ -37,7 +39,7 @@ struct SearchOptions {
   int64_t nbest = 1;
   double length_penalty = 0.5;
   LengthForm length_form = LengthForm::released;
-  StopRule stop = StopRule::released;
+  StopRule stop = StopRule::exact;
   int64_t min_length = 1;
   double max_length_factor = 1.5;
   int64_t max_length_extra = 20;
@@ -58,7 +60,7 @@ struct SearchOptions {
             Range{-10, 10});
     v.field("length_form", self.length_form, "released: length^alpha; gnmt: ((5 + length) / 6)^alpha");
     v.field("stop", self.stop,
-            "released: when `beam` hypotheses are finished; exact: when no other can be better");
+            "exact: when no open hypothesis can be better; released: when `beam` are finished");
     v.field("min_length", self.min_length, "min number of tokens before </s>", Range{0, 1e9});
     v.field("max_length_factor", self.max_length_factor,
             "max number of tokens before </s>: this times the source's, plus max_length_extra",

@@ -169,6 +169,7 @@ TEST(BeamSearch, IsTheReleasedSearch) {
     options.min_length = static_cast<int64_t>(seed % 3);
     options.unknown_penalty = seed % 2 == 0 ? 0.0 : 0.7;
     options.length_penalty = seed % 4 == 0 ? 1.0 : 0.5;
+    options.stop = StopRule::released;
     expect_same(released(decoder, one, options), search(decoder, one, options), 1e-6);
   }
 }
@@ -189,6 +190,7 @@ TEST(BeamSearch, StopsAsReleasedWhenTheBeamIsFinished) {
     return target == Tokens{4, 4, 4} ? of(0.05, 0.05, 0.9) : of(0, 0, 1.0);  // its end: 0.4374
   });
   SearchOptions options = with(2, 9);
+  options.stop = StopRule::released;
   const NBest first = search(decoder, sentence({4}), options);
   EXPECT_EQ(decoder.steps, 3);
   ASSERT_EQ(first.size(), 2u);
@@ -403,6 +405,7 @@ TEST(BeamSearch, ExactStopIsAtLeastAsGoodAsReleased) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     TableDecoder decoder = TableDecoder::random(7, seed, 3.0);
     SearchOptions options = with(3, 10);
+    options.stop = StopRule::released;
     const double first = search(decoder, sentence({4}), options)[0].score;
     options.stop = StopRule::exact;
     EXPECT_GE(search(decoder, sentence({4}), options)[0].score, first - 1e-12);
