@@ -10,6 +10,7 @@
 #include "cli/any_model.h"
 #include "cli/commands.h"
 #include "cli/commands/evaluation_data.h"
+#include "cli/commands/translation_quality.h"
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/base/json.h"
@@ -19,10 +20,8 @@
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/parallel/recipe_pairs.h"
 #include "mega/infer/models/quality.h"
-#include "mega/infer/translation/text_translator.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
-#include "mega/text/metrics/metric.h"
 
 namespace mega::cli {
 namespace {
@@ -159,32 +158,6 @@ std::vector<QualityReport> QuantizeCommand::measure_classifier(const fs::path& b
   return {report};
 }
 
-double bleu_of(const AnyTranslator& model, std::span<const data::Pair> pairs, Progress& progress,
-               int64_t& done) {
-  const auto& input = std::get<TranslationInput>(model.signature.input.input);
-  infer::TextTranslator translator(
-      model.decoder, make_translation_texts(model.signature, model.source_types, model.target_types),
-      input.max_length, {});
-  std::vector<std::string> translations;
-  size_t next = 0;
-  infer::TranslateRequest request;
-  request.next_line = [&]() -> std::optional<std::string> {
-    return next < pairs.size() ? std::optional(pairs[next++].source) : std::nullopt;
-  };
-  request.use = [&](const infer::TranslatedLine& line) {
-    translations.push_back(line.translations.front().text);
-    progress.update(++done);
-  };
-  translator.translate(request);
-  std::vector<std::vector<std::string>> references(1);
-  const bool cut = input.tokenize == WordCutting::none;  // references are what they were trained to be
-  for (const data::Pair& pair : pairs)
-    references.front().push_back(cut ? TranslationText::restore(pair.target, target_text(input))
-                                     : pair.target);
-  const auto bleu = make_metric(MetricKind::bleu, {});
-  return bleu->score(sum_of(corpus_statistics(*bleu, translations, references)));
-}
-
 std::vector<QualityReport> QuantizeCommand::measure_translator(const fs::path& before,
                                                                const fs::path& after) const {
   const AnyTranslator first = open_translator({before.string(), threads, nullptr}),
@@ -205,8 +178,9 @@ std::vector<QualityReport> QuantizeCommand::measure_translator(const fs::path& b
     QualityReport report(with_thousands(std::ssize(pairs)) + " sentences of " + part->name());
     Progress progress("translating", 2 * std::ssize(pairs), "sentences");
     int64_t done = 0;
-    const double bleu = bleu_of(first, pairs, progress, done);
-    report.add("bleu", bleu, bleu_of(second, pairs, progress, done));
+    const auto count = [&] { progress.update(++done); };
+    const double bleu = translation_bleu(first, pairs, count);
+    report.add("bleu", bleu, translation_bleu(second, pairs, count));
     reports.push_back(std::move(report));
   }
   return reports;
@@ -223,7 +197,7 @@ void QuantizeCommand::run() {
   require(options.kind().runs_in_engine(), model, ": a model of kind ", options.kind_name(),
           ", which the engine does not run: only Mega models can be quantised");
   require(language || texts.empty(),
-          "--text is for language models; for a classifier, name labelled examples with --data");
+          "--text is for language models; for others, name labelled examples or parallel text with --data");
   infer::quantize(before, after, type == "int8" ? kernels::WeightType::i8 : kernels::WeightType::bf16);
   const uintmax_t bytes_before = fs::file_size(before), bytes_after = fs::file_size(after);
   if (!json)

@@ -1,12 +1,14 @@
 #include "mega/infer/translation/shortlist.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "cli/commands.h"
 #include "cli/commands/token_pairs.h"
+#include "cli/commands/translation_quality.h"
 #include "cli/option_flags.h"
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
@@ -22,54 +24,77 @@ struct ShortlistCommand {
   std::vector<std::string> files;
   std::string out;
   infer::ShortlistOptions options;
+  int64_t check = 200;
 
   void run() const;
+  void print_cost(const AnyTranslator& translator, const std::vector<TokenPair>& pairs,
+                  const infer::Shortlist& shortlist) const;
 };
 
-// What a restriction to the shortlist costs: target tokens that it does not allow, sentence by sentence.
-class Missed {
- public:
-  void add(const TokenPair& pair, const infer::Shortlist& shortlist) {
-    const std::vector<Token> allowed = shortlist.candidates({&pair.source, 1});
+// Of each so many pairs, one is not learnt from.
+constexpr int64_t kEvery = 20;
+
+void print_missed(const std::vector<TokenPair>& pairs, const infer::Shortlist& shortlist) {
+  int64_t tokens = 0, missed = 0, allowed = 0;
+  for (const TokenPair& pair : pairs) {
+    const std::vector<Token> some = shortlist.candidates({&pair.source, 1});
     for (const Token token : pair.target)
-      missed_ += std::binary_search(allowed.begin(), allowed.end(), token) ? 0 : 1;
-    tokens_ += std::ssize(pair.target);
-    allowed_ += std::ssize(allowed);
-    ++pairs_;
+      missed += std::binary_search(some.begin(), some.end(), token) ? 0 : 1;
+    tokens += std::ssize(pair.target);
+    allowed += std::ssize(some);
   }
+  std::printf("%.2f %% of %s target tokens are not allowed; %s of a sentence are, on average\n",
+              100.0 * static_cast<double>(missed) / static_cast<double>(tokens),
+              with_thousands(tokens).c_str(), with_thousands(allowed / std::ssize(pairs)).c_str());
+}
 
-  void print() const {
-    if (tokens_ == 0) return;
-    std::printf("%.2f %% of %s target tokens are not allowed; %s of a sentence are, on average\n",
-                100.0 * static_cast<double>(missed_) / static_cast<double>(tokens_),
-                with_thousands(tokens_).c_str(), with_thousands(allowed_ / pairs_).c_str());
-  }
-
- private:
-  int64_t pairs_ = 0, tokens_ = 0, missed_ = 0, allowed_ = 0;
-};
+void ShortlistCommand::print_cost(const AnyTranslator& translator, const std::vector<TokenPair>& pairs,
+                                  const infer::Shortlist& shortlist) const {
+  if (pairs.empty()) return;
+  std::printf("on %s other pairs:\n", with_thousands(std::ssize(pairs)).c_str());
+  print_missed(pairs, shortlist);
+  std::vector<data::Pair> written;
+  for (const TokenPair& pair : pairs) written.push_back(pair.written);
+  std::optional<Progress> progress;
+  progress.emplace("translating", 2 * std::ssize(pairs), "sentences");
+  int64_t done = 0;
+  struct Result {
+    double bleu, sentences_per_second;
+  };
+  const auto translate = [&](const std::shared_ptr<const infer::Shortlist>& words) -> Result {
+    const auto start = std::chrono::steady_clock::now();
+    const double bleu = translation_bleu(
+        translator, written, [&] { progress->update(++done); }, words);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return {bleu, static_cast<double>(std::ssize(pairs)) / seconds};
+  };
+  const Result without = translate(nullptr);
+  const Result with = translate(std::make_shared<const infer::Shortlist>(shortlist));
+  progress.reset();
+  std::printf("BLEU %.2f without, %.2f with it; %.1f and %.1f sentences/s\n", without.bleu, with.bleu,
+              without.sentences_per_second, with.sentences_per_second);
+}
 
 void ShortlistCommand::run() const {
   const AnyTranslator translator = open_translator(model);
   infer::LexicalModel lexical(translator.source_types, translator.target_types, options);
-  constexpr size_t kChecked = 2000;
-  std::vector<TokenPair> checked;  // the first ones
+  std::vector<TokenPair> checked;
   std::optional<Progress> progress;
   progress.emplace("reading", 0, "pairs");
   TokenPairReader reader(files, translator);
   int64_t read = 0;
-  for (TokenPair pair; lexical.pairs() < options.sentences && reader.next(pair); progress->update(++read)) {
-    lexical.add(pair.source, pair.target);
-    if (checked.size() < kChecked) checked.push_back(pair);
+  for (TokenPair pair; lexical.pairs() < options.sentences && reader.next(pair); progress->update(read)) {
+    if (++read % kEvery == 0 && std::ssize(checked) < check)
+      checked.push_back(pair);
+    else
+      lexical.add(pair.source, pair.target);
   }
   progress.reset();
   const infer::Shortlist shortlist = lexical.learn();
   shortlist.save(out);
   std::printf("%s: likely translations of %s tokens, from %s pairs\n", printable(out).c_str(),
               with_thousands(shortlist.source_vocabulary()).c_str(), with_thousands(lexical.pairs()).c_str());
-  Missed missed;
-  for (const TokenPair& pair : checked) missed.add(pair, shortlist);
-  missed.print();
+  print_cost(translator, checked, shortlist);
 }
 
 }  // namespace
@@ -88,6 +113,13 @@ void add_shortlist(CLI::App& app, const OtherModels* others) {
       ->type_name("FILE");
   sub->add_option("--out", command->out, "file to write")->required()->type_name("FILE");
   add_flags(*sub, option_nodes(command->options));
+  sub->add_option(
+         "--check", command->check,
+         "pairs that are not learnt from but translated, with and without the shortlist, to print what "
+         "it costs; 0: none (default: 200)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
+      ->check(CLI::NonNegativeNumber);
   sub->callback([command] { command->run(); });
 }
 

@@ -50,11 +50,10 @@ std::vector<Token> TokenPairReader::encode(const TranslationText& text, const st
 }
 
 bool TokenPairReader::next(TokenPair& pair) {
-  data::Pair written;
-  if (!reader_.next(written)) return false;
+  if (!reader_.next(pair.written)) return false;
   bool cut = false;
-  pair.source = encode(texts_.source, written.source, cut);
-  pair.target = encode(texts_.target, written.target, cut);
+  pair.source = encode(texts_.source, pair.written.source, cut);
+  pair.target = encode(texts_.target, pair.written.target, cut);
   cut_ += cut ? 1 : 0;
   return true;
 }

@@ -11,6 +11,7 @@
 namespace mega::cli {
 
 struct TokenPair {
+  data::Pair written;
   std::vector<Token> source, target;  // with </s> at the end
 };
 

@@ -174,10 +174,12 @@ for type in int8 bf16; do same 90 "$(translate $type.model source | wc -l)" "$ty
 
 # A shortlist allows what occurred with the words of a sentence.
 expect 0 "not allowed" shortlist words.model in out --out short.list
+expect 0 "BLEU" shortlist words.model in out --out short.list --check 2
+"$mega" shortlist words.model in out --out short.list --check 0 2>/dev/null | grep -q "allowed" && failed "--check 0"
 translate words.model in --shortlist short.list >restricted || failed "--shortlist: $(cat errors)"
 same "$(wc -l <in)" "$(wc -l <restricted)" "--shortlist"
 expect 1 "belongs to another model" translate bytes.model in --shortlist short.list
-expect 1 "words.model: is no shortlist" translate words.model in --shortlist words.model
+expect 1 'words.model: is no file of `mega shortlist`' translate words.model in --shortlist words.model
 for size in 0 5 200 $(($(wc -c <short.list) - 1)); do
   head -c "$size" short.list >cut.list
   expect 1 "cut.list: " translate words.model in --shortlist cut.list

@@ -31,7 +31,7 @@ void sort_distinct(std::vector<Token>& tokens) {
 
 Shortlist read(const Safetensors& file) {
   const auto format = file.metadata().find(kFormatKey);
-  require(format != file.metadata().end() && format->second == kFormat, "is no shortlist of mega");
+  require(format != file.metadata().end() && format->second == kFormat, "is no file of `mega shortlist`");
   const auto ends = numbers<int64_t>(file, kEnds, DType::I64);
   const auto all = numbers<Token>(file, kLikely, DType::I32);
   std::vector<std::vector<Token>> likely;
