@@ -62,8 +62,9 @@ int run(int argc, char** argv) {
   add_bench(app, hand_over);
   add_help(app, /*page_per_command=*/true);
   group(app, "Train a model", {"presets", "data", "train", "eval"});
-  group(app, "Use a model", {"predict", "generate", "score", "translate", "inspect", "quantize", "average"});
-  group(app, "More", {"bleu", "shortlist", "bench", "help"});
+  group(app, "Use a model", {"predict", "generate", "score", "translate", "bleu", "inspect"});
+  group(app, "Improve a model", {"average", "quantize", "shortlist"});
+  group(app, "More", {"bench", "help"});
   app.footer(
       "`mega help COMMAND` explains a command. Exit status: 0 done, 1 failed, 2 wrong command line, 130 "
       "interrupted.");
