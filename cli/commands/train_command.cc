@@ -95,7 +95,7 @@ std::vector<std::string> TrainCommand::keys() const {
 
 void add_train(CLI::App& app, Runner<TrainCommand> run) {
   auto command = std::make_shared<TrainCommand>();
-  CLI::App* sub = app.add_subcommand("train", "train a model on labelled sequences or text");
+  CLI::App* sub = app.add_subcommand("train", "train a model on labelled sequences, text or parallel text");
   sub->add_option("recipe", command->recipe, "preset (`mega presets`) or .toml file");
   sub->add_option("--data", command->data, "data file or folder (data.path)")->type_name("PATH");
   sub->add_option("--out", command->out, "run directory (default: runs/RECIPE)")->type_name("DIR");
