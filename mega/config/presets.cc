@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "mega/base/file.h"
 #include "mega/base/options_io.h"

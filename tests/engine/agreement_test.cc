@@ -2,6 +2,7 @@
 // attention function, norm, position, chunk and length, and any split of a text.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>

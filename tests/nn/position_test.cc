@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "tests/gradcheck.h"
 #include "tests/nn/helpers.h"
 

@@ -1,6 +1,7 @@
 // Documents as token numbers, in all units.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

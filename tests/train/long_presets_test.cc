@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+
 #include "mega/baselines/model_builders.h"
 #include "mega/config/presets.h"
 #include "tests/train/helpers.h"

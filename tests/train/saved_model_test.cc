@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "mega/base/options_io.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/infer/quantize.h"

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <queue>
 
 #include "mega/base/utf8.h"

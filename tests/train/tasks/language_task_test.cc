@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "mega/ops/runtime.h"
 #include "mega/train/saved_model.h"
 #include "tests/train/language_helpers.h"

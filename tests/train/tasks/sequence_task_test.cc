@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "mega/baselines/model_builders.h"
 #include "tests/train/helpers.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "mega/data/parallel/pair_source.h"
 #include "mega/infer/translation/score_pairs.h"
