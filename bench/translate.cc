@@ -63,6 +63,7 @@ infer::SearchOptions search_options(int64_t beam) {
   options.beam = beam;
   options.max_length_factor = 1.0;
   options.max_length_extra = 0;
+  options.stop = infer::StopRule::released;
   return options;
 }
 

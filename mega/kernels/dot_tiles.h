@@ -45,8 +45,8 @@ struct TileRange {
 // Tokens in pieces of nearly equal size: 7 tokens become 4 + 3, not 6 + 1.
 template <int kMostTokens>
 struct TokenPieces {
-  TokenPieces(int64_t begin, int64_t tokens)
-      : first(begin), tokens(tokens), count((tokens + kMostTokens - 1) / kMostTokens) {}
+  TokenPieces(int64_t begin, int64_t size)
+      : first(begin), tokens(size), count((size + kMostTokens - 1) / kMostTokens) {}
 
   int64_t start(int64_t piece) const { return first + tokens * piece / count; }
   template <class Call>
