@@ -1,6 +1,7 @@
 // A translator that is a function: the logits of the next token, by source and target so far.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "mega/baselines/model_builders.h"
 #include "mega/text/tokens.h"
 #include "tests/base/helpers.h"
