@@ -29,11 +29,15 @@ std::string unknown_option_text(const CLI::App& command, const std::string& word
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
-// CLI11 writes out the largest double, of 309 digits, where any positive number is accepted.
+// CLI11 writes out the largest double where any positive number is accepted, 1.79769e+308 or, before 2.4, its
+// 309 digits.
 std::string without_largest_double(const std::string& text) {
   const std::string value = "Value ";
-  const size_t begin = text.find(value), end = text.find(" not in range 0.000000 to 17976931");
-  if (begin == std::string::npos || end == std::string::npos || end < begin) return text;
+  const size_t begin = text.find(value), end = text.find(" not in range ", std::min(begin, text.size()));
+  if (end == std::string::npos) return text;
+  const std::string range = text.substr(end);
+  if (range.find("17976931") == std::string::npos && range.find("1.79769e+308") == std::string::npos)
+    return text;
   const size_t number = begin + value.size();
   return text.substr(0, begin) + "expected a positive number, got " + text.substr(number, end - number);
 }

@@ -14,7 +14,8 @@ fi
 # at_terminal ARGUMENT...: runs generate on a terminal, types what standard input has, and keeps what the screen shows.
 at_terminal() {
   local status
-  script -qec "$(printf '%q ' "$run" generate "$model" --threads 1 --temperature 0 --max-tokens "${tokens:-8}" "$@")" /dev/null >"$work/screen"
+  # exec: a shell in between would take the signals of Ctrl-C, too, and end by them.
+  script -qec "exec $(printf '%q ' "$run" generate "$model" --threads 1 --temperature 0 --max-tokens "${tokens:-8}" "$@")" /dev/null >"$work/screen"
   status=$?
   # Without the escape sequences that draw the line again with each key.
   sed -e 's/\x1b\[[0-9;?]*[A-Za-z]//g' -e 's/\r$//' -e 's/.*\r//' "$work/screen" >"$work/text"

@@ -32,8 +32,8 @@ check 1 "one side of parallel text" source
 paste "$work/source" "$work/target" >"$work/pairs.tsv"
 check 0 "en to de" pairs.tsv
 "$mega" data check wmt16-en-de - "${bytes[@]}" <"$work/pairs.tsv" 2>&1 | grep -q "^train" || failed "standard input"
-awk -F '\t' '{ printf "{\"en\": \"%s\", \"de\": \"%s\"}\n", $1, $2 }' "$work/pairs.tsv" | xz >"$work/pairs.jsonl.xz"
-check 0 "en to de" pairs.jsonl.xz
+awk -F '\t' '{ printf "{\"en\": \"%s\", \"de\": \"%s\"}\n", $1, $2 }' "$work/pairs.tsv" | gzip >"$work/pairs.jsonl.gz"
+check 0 "en to de" pairs.jsonl.gz
 
 # What looks wrong.
 cp "$work/source" "$work/same.en"
