@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "mega/base/signal_stack.h"
+
 namespace mega::cli {
 namespace {
 
@@ -19,13 +21,14 @@ void on_interrupt(int signal) {
 void handle(int flags, struct sigaction* previous) {
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
-  action.sa_flags = flags;
+  action.sa_flags = flags | SA_ONSTACK;
   sigaction(SIGINT, &action, previous);
 }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
+  use_signal_stack();
   forget();
   handle(SA_RESTART, &before);
 }

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <ctime>
 
+#include "mega/base/signal_stack.h"
+
 namespace mega::train {
 namespace {
 
@@ -44,6 +46,7 @@ void on_signal(int signal) {
 }  // namespace
 
 SignalGuard::SignalGuard() {
+  use_signal_stack();
   first_signal = 0;
   for (size_t i = 0; i < kHandled.size(); ++i) {
     sigaction(kHandled[i], nullptr, &before[i]);
@@ -51,7 +54,7 @@ SignalGuard::SignalGuard() {
     if (kHandled[i] == SIGHUP && before[i].sa_handler == SIG_IGN) continue;
     struct sigaction action = {};
     action.sa_handler = kHandled[i] == SIGXFSZ ? SIG_IGN : on_signal;
-    action.sa_flags = SA_RESTART;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
     for (const int signal : kHandled) sigaddset(&action.sa_mask, signal);  // one at a time
     sigaction(kHandled[i], &action, nullptr);
   }
