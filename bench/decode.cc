@@ -1,7 +1,6 @@
 #include "bench/decode.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -25,17 +24,6 @@ namespace {
 
 using infer::CacheType;
 using infer::Session;
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
-  return values[values.size() / 2];
-}
 
 // A buffer larger than any cache, read by all threads.
 class Memory {
@@ -290,12 +278,6 @@ std::string percent(double share) {
   char text[16];
   std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
   return share > 0.0 ? text : "";
-}
-
-std::string number(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
 }
 
 }  // namespace

@@ -78,6 +78,23 @@ Candidate sgemm() {
           2.0 * kSize * kSize * kSize};
 }
 
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
+  return values[values.size() / 2];
+}
+
+std::string number(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
 double resident_mb() { return status_mb("VmRSS:"); }
 
 double peak_growth_mb(const std::function<void()>& run) {

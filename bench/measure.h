@@ -32,6 +32,12 @@ std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats);
 // The reference rate: 1024^3 float32 products with libtorch's BLAS.
 Candidate sgemm();
 
+double seconds_of(const std::function<void()>& work);
+double median(std::vector<double> values);
+
+// For tables: `format` of printf, for one double.
+std::string number(const char* format, double value);
+
 // Current resident size of this process, in MB.
 double resident_mb();
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -31,17 +30,6 @@ namespace {
 // Words and marks of a sentence, 32 quantiles of newstest2021's German reference: 29 on average.
 constexpr std::array<int64_t, 32> kLengths = {7,  10, 12, 14, 15, 16, 17, 18, 20, 20, 21, 22, 23, 24, 25, 26,
                                               27, 28, 29, 30, 32, 33, 34, 36, 37, 39, 42, 44, 47, 50, 55, 70};
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
-  return values[values.size() / 2];
-}
 
 // `count` sentences whose lengths are spread as those of the test set.
 std::vector<infer::SearchSentence> sentences(int64_t count, int64_t vocabulary) {
@@ -179,12 +167,6 @@ class Bench {
   TemporaryFolder folder_;
   std::vector<Case> cases_;
 };
-
-std::string number(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 }  // namespace
 

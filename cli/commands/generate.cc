@@ -12,6 +12,7 @@
 #include "cli/commands/dialogue.h"
 #include "cli/commands/generation_report.h"
 #include "cli/option_flags.h"
+#include "cli/program.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/line_queue.h"
 #include "cli/terminal/screen.h"
@@ -108,7 +109,6 @@ void GenerateCommand::run() {
     write_one(*opened, beginning);
   else
     write_many(*opened);
-  constexpr int kInterrupted = 130;  // a shell's exit status for SIGINT
   if (InterruptGuard::interrupted()) throw CLI::RuntimeError(kInterrupted);
 }
 

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/commands/generation_report.h"
 #include "cli/option_flags.h"
+#include "cli/program.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/line_queue.h"
 #include "cli/terminal/screen.h"
@@ -146,7 +147,6 @@ void TranslateCommand::run() {
     talk(translator);
   else
     translate_lines(translator);
-  constexpr int kInterrupted = 130;  // a shell's exit status for SIGINT
   if (InterruptGuard::interrupted()) throw CLI::RuntimeError(kInterrupted);
 }
 

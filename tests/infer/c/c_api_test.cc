@@ -15,11 +15,10 @@
 #include "mega/base/version.h"
 #include "mega/infer/generation/generate.h"
 #include "mega/infer/models/classifier.h"
-#include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/session.h"
-#include "mega/infer/translation/text_translator.h"
 #include "mega/mega.h"
 #include "tests/base/helpers.h"
+#include "tests/infer/c/c_handle.h"
 #include "tests/infer/tiny_model.h"
 
 namespace mega::infer {
@@ -28,16 +27,10 @@ namespace {
 using testing::contains;
 using testing::ScratchFolder;
 
-template <auto close>
-struct Close {
-  void operator()(auto* handle) const { close(handle); }
-};
-using Model = std::unique_ptr<mega_model, Close<mega_model_close>>;
-using CSession = std::unique_ptr<mega_session, Close<mega_session_free>>;
-using Generation = std::unique_ptr<mega_generation, Close<mega_generation_free>>;
-using CSampler = std::unique_ptr<mega_sampler, Close<mega_sampler_free>>;
-using CClassifier = std::unique_ptr<mega_classifier, Close<mega_classifier_close>>;
-using CTranslator = std::unique_ptr<mega_translator, Close<mega_translator_close>>;
+using Model = Handle<mega_model, mega_model_close>;
+using CSession = Handle<mega_session, mega_session_free>;
+using Generation = Handle<mega_generation, mega_generation_free>;
+using CSampler = Handle<mega_sampler, mega_sampler_free>;
 
 class CApiTest : public ::testing::Test {
  protected:
@@ -431,193 +424,6 @@ TEST_F(CApiTest, LongMessagesAreTruncatedBetweenCharacters) {
   EXPECT_EQ(text.substr(text.size() - 2), "\u00e9");
 }
 
-class CClassifierTest : public ::testing::Test {
- protected:
-  CClassifier open(const ModelOptions& options, const Signature& signature) {
-    testing::write_random_model(path_, options, 1, &signature);
-    mega_classifier* made = nullptr;
-    EXPECT_EQ(mega_classifier_open(path_.c_str(), 2, &made, &error_), MEGA_OK) << error_.message;
-    return CClassifier(made);
-  }
-
-  const ScratchFolder folder_;
-  const std::filesystem::path path_ = folder_ / "model";
-  mega_error error_{};
-};
-
-TEST_F(CClassifierTest, Texts) {
-  Signature signature;
-  signature.classes = {"good", "bad", "ugly"};
-  const CClassifier classifier = open({testing::tiny_classifier()}, signature);
-  EXPECT_EQ(mega_classifier_outputs(classifier.get()), 3);
-  EXPECT_EQ(mega_classifier_documents(classifier.get()), 1);
-  EXPECT_STREQ(mega_classifier_class(classifier.get(), 2), "ugly");
-  EXPECT_EQ(mega_classifier_class(classifier.get(), 3), nullptr);
-  EXPECT_EQ(mega_classifier_class(classifier.get(), -1), nullptr);
-
-  const char* const text = "a film";
-  const size_t bytes = std::strlen(text);
-  std::vector<float> outputs(3);
-  ASSERT_EQ(mega_classify_bytes(classifier.get(), &text, &bytes, 1, outputs.data(), 3, &error_), MEGA_OK)
-      << error_.message;
-  const std::vector<int32_t> tokens = make_tokenizer(TextUnits::bytes, "", "")->encode_document(text, 0);
-  ThreadPool pool(1);
-  Workspace work;
-  const SequenceView view{tokens, {}, std::ssize(tokens)};
-  EXPECT_EQ(outputs, Classifier::open(path_)->outputs({&view, 1}, {pool, work}));
-
-  EXPECT_EQ(mega_classify_bytes(classifier.get(), &text, &bytes, 1, outputs.data(), 2, &error_),
-            MEGA_ERROR_ROOM);
-  EXPECT_EQ(mega_classify_bytes(classifier.get(), nullptr, nullptr, 0, outputs.data(), 3, &error_),
-            MEGA_ERROR_REQUEST);
-  const float value = 1.0f;
-  EXPECT_EQ(mega_classify_values(nullptr, &value, 1, outputs.data(), 3, &error_), MEGA_ERROR_REQUEST);
-
-  // Several threads share one classifier.
-  std::vector<std::vector<float>> all(4, std::vector<float>(3));
-  std::vector<std::thread> threads;
-  for (auto& own : all)
-    threads.emplace_back(
-        [&] { mega_classify_bytes(classifier.get(), &text, &bytes, 1, own.data(), 3, nullptr); });
-  for (std::thread& thread : threads) thread.join();
-  for (const auto& own : all) EXPECT_EQ(own, outputs);
-}
-
-TEST_F(CClassifierTest, Pairs) {
-  MatcherOptions options;
-  static_cast<EncoderClassifierOptions&>(options) = testing::tiny_classifier();
-  options.classes = 2;
-  Signature signature;
-  signature.classes = {"no", "yes"};
-  const CClassifier classifier = open({options}, signature);
-  const char* const texts[] = {"one", "another"};
-  const size_t bytes[] = {3, 7};
-  float outputs[2];
-  EXPECT_EQ(mega_classifier_documents(classifier.get()), 2);
-  EXPECT_EQ(mega_classify_bytes(classifier.get(), texts, bytes, 2, outputs, 2, &error_), MEGA_OK)
-      << error_.message;
-  EXPECT_EQ(mega_classify_bytes(classifier.get(), texts, bytes, 1, outputs, 2, &error_), MEGA_ERROR_REQUEST);
-  EXPECT_PRED2(contains, std::string(error_.message), "2 document(s), not 1");
-}
-
-TEST_F(CClassifierTest, SeriesAndUnits) {
-  ClassifierOptions options = testing::tiny_classifier();
-  options.input = InputKind::series;
-  options.channels = 2;
-  options.objective = Objective::regression;
-  options.classes = 1;
-  Signature signature;
-  signature.input.input = SeriesInput{2, 0, Standardize::none};
-  signature.target_mean = {0.0f};
-  signature.target_deviation = {1.0f};
-  const std::vector<float> values = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f};
-  float plain = 0.0f, shifted = 0.0f;
-  {
-    const CClassifier classifier = open({options}, signature);
-    ASSERT_EQ(mega_classify_values(classifier.get(), values.data(), 6, &plain, 1, &error_), MEGA_OK)
-        << error_.message;
-    EXPECT_EQ(mega_classify_values(classifier.get(), values.data(), 5, &plain, 1, &error_),
-              MEGA_ERROR_REQUEST);
-    EXPECT_EQ(mega_classifier_class(classifier.get(), 0), nullptr);
-  }
-  signature.target_mean = {10.0f};
-  signature.target_deviation = {3.0f};
-  const CClassifier classifier = open({options}, signature);
-  ASSERT_EQ(mega_classify_values(classifier.get(), values.data(), 6, &shifted, 1, &error_), MEGA_OK);
-  EXPECT_FLOAT_EQ(shifted, 10.0f + 3.0f * plain);
-}
-
-TEST_F(CClassifierTest, WhatItReads) {
-  ClassifierOptions options = testing::tiny_classifier();
-  Signature signature;
-  signature.classes = {"a", "b", "c"};
-  float outputs[3];
-  const float value = 0.5f;
-  const char* const text = "x";
-  const size_t bytes = 1;
-  const auto refusal = [&](mega_status status) {
-    EXPECT_EQ(status, MEGA_ERROR_REQUEST);
-    return std::string(error_.message);
-  };
-  const auto input_of = [&] {
-    mega_input input = -1;
-    EXPECT_EQ(mega_input_of(path_.c_str(), &input, &error_), MEGA_OK) << error_.message;
-    return input;
-  };
-  {
-    const CClassifier classifier = open({options}, signature);
-    EXPECT_EQ(mega_classifier_input(classifier.get()), MEGA_INPUT_TEXT);
-    EXPECT_EQ(input_of(), MEGA_INPUT_TEXT);
-    EXPECT_EQ(mega_classifier_rate(classifier.get()), 0);
-    EXPECT_EQ(mega_classifier_channels(classifier.get()), 0);
-    EXPECT_EQ(mega_classifier_height(classifier.get()), 0);
-    EXPECT_EQ(mega_classifier_can_stream(classifier.get()), 0);
-    EXPECT_PRED2(contains, refusal(mega_classify_values(classifier.get(), &value, 1, outputs, 3, &error_)),
-                 "this model reads text, not numbers: use mega_classify_bytes");
-    const size_t huge = SIZE_MAX;
-    EXPECT_PRED2(contains,
-                 refusal(mega_classify_bytes(classifier.get(), &text, &huge, 1, outputs, 3, &error_)),
-                 "no array has so many");
-    EXPECT_PRED2(contains,
-                 refusal(mega_classify_bytes(classifier.get(), &text, &bytes, SIZE_MAX, outputs, 3, &error_)),
-                 "no array has so many");
-  }
-  options.input = InputKind::samples;
-  options.block.causal = true;
-  options.block.ema.bidirectional = false;
-  AudioInput audio;
-  audio.rate = 4000;
-  audio.standardize = Standardize::none;
-  signature.input.input = audio;
-  {
-    const CClassifier classifier = open({options}, signature);
-    EXPECT_EQ(mega_classifier_input(classifier.get()), MEGA_INPUT_AUDIO);
-    EXPECT_EQ(input_of(), MEGA_INPUT_AUDIO);
-    EXPECT_EQ(mega_classifier_rate(classifier.get()), 4000);
-    EXPECT_EQ(mega_classifier_channels(classifier.get()), 1);
-    EXPECT_EQ(mega_classifier_can_stream(classifier.get()), 1);
-    EXPECT_PRED2(contains,
-                 refusal(mega_classify_bytes(classifier.get(), &text, &bytes, 1, outputs, 3, &error_)),
-                 "this model reads audio, not bytes: use mega_classify_values");
-    const float nan = std::nanf("");
-    refusal(mega_classify_values(classifier.get(), &nan, 1, outputs, 3, &error_));
-    refusal(mega_classify_values(classifier.get(), &value, SIZE_MAX, outputs, 3, &error_));
-  }
-  options.input = InputKind::series;
-  options.channels = 2;
-  signature.input.input = SeriesInput{2, 0, Standardize::none};
-  {
-    const CClassifier classifier = open({options}, signature);
-    EXPECT_EQ(mega_classifier_input(classifier.get()), MEGA_INPUT_SERIES);
-    EXPECT_EQ(mega_classifier_channels(classifier.get()), 2);
-    EXPECT_EQ(mega_classifier_rate(classifier.get()), 0);
-  }
-  options.input = InputKind::pixels;
-  options.channels = 1;
-  ImageInput image;
-  image.height = 3;
-  image.width = 5;
-  signature.input.input = image;
-  const CClassifier classifier = open({options}, signature);
-  EXPECT_EQ(mega_classifier_input(classifier.get()), MEGA_INPUT_IMAGE);
-  EXPECT_EQ(mega_classifier_height(classifier.get()), 3);
-  EXPECT_EQ(mega_classifier_width(classifier.get()), 5);
-  EXPECT_EQ(mega_classifier_channels(classifier.get()), 0);
-}
-
-TEST_F(CClassifierTest, ModelWithoutSignature) {
-  testing::write_random_model(path_, {testing::tiny_classifier()});
-  mega_classifier* made = nullptr;
-  ASSERT_EQ(mega_classifier_open(path_.c_str(), 1, &made, &error_), MEGA_OK) << error_.message;
-  const CClassifier classifier(made);
-  EXPECT_EQ(mega_classifier_input(classifier.get()), MEGA_INPUT_UNKNOWN);
-  const char* const text = "x";
-  const size_t bytes = 1;
-  float outputs[3];
-  EXPECT_EQ(mega_classify_bytes(classifier.get(), &text, &bytes, 1, outputs, 3, &error_), MEGA_ERROR_REQUEST);
-  EXPECT_PRED2(contains, std::string(error_.message), "has no description of its input encoding");
-}
-
 TEST_F(CApiTest, ExampleProgramGenerates) {
   const auto end = run_program({MEGA_C_EXAMPLE, path_.string(), "Hello", "20"}, folder_.path());
   ASSERT_TRUE(end.has_value());
@@ -643,18 +449,6 @@ TEST(CLibrary, ExportsOnlyItsInterface) {
     ++functions;
   }
   EXPECT_GE(functions, 35);
-}
-
-TEST_F(CClassifierTest, ATextModelReadsNoNumbers) {
-  Signature signature;
-  signature.classes = {"a", "b", "c"};
-  signature.input.input = TextInput{};
-  const CClassifier classifier = open({testing::tiny_classifier()}, signature);
-  const std::vector<float> values = {0.5F, 1.0F};
-  std::vector<float> outputs(3);
-  EXPECT_EQ(mega_classify_values(classifier.get(), values.data(), 2, outputs.data(), 3, &error_),
-            MEGA_ERROR_REQUEST);
-  EXPECT_STREQ(error_.message, "this model reads text, not numbers: use mega_classify_bytes");
 }
 
 TEST_F(CApiTest, WhatIsNotFiniteIsAnError) {
@@ -688,117 +482,6 @@ TEST_F(CApiTest, AFlippedBitIsAnError) {
   mega_model* opened = nullptr;
   EXPECT_PRED2(contains, message(mega_model_open((folder_ / "flipped").c_str(), &opened, &error_)),
                "the checksum does not match");
-}
-
-class CTranslatorTest : public ::testing::Test {
- protected:
-  CTranslatorTest() {
-    TranslatorOptions model = testing::tiny_translator();
-    model.vocabulary = 264;
-    TranslationInput input;
-    input.max_length = 50;
-    signature_.input.input = input;
-    testing::write_random_model(path_, {model}, 1, &signature_);
-    mega_translator* opened = nullptr;
-    EXPECT_EQ(mega_translator_open(path_.c_str(), 1, &opened, &error_), MEGA_OK) << error_.message;
-    translator_.reset(opened);
-  }
-
-  struct Got {
-    std::vector<std::string> texts;
-    std::vector<size_t> lines, ranks;
-    std::vector<double> scores;
-    size_t most = 1000;
-  };
-
-  static int32_t take(void* context, size_t line, size_t rank, const char* text, size_t bytes, double score) {
-    Got& got = *static_cast<Got*>(context);
-    got.texts.emplace_back(text, bytes);
-    got.lines.push_back(line);
-    got.ranks.push_back(rank);
-    got.scores.push_back(score);
-    return got.texts.size() >= got.most ? 1 : 0;
-  }
-
-  mega_status translate(Got& got, const mega_search* search) {
-    std::vector<const char*> texts;
-    std::vector<size_t> bytes;
-    for (const std::string& line : lines_) {
-      texts.push_back(line.empty() ? nullptr : line.data());
-      bytes.push_back(line.size());
-    }
-    return mega_translate(translator_.get(), texts.data(), bytes.data(), texts.size(), search, take, &got,
-                          &error_);
-  }
-
-  testing::ScratchFolder folder_;
-  std::filesystem::path path_ = folder_ / "translator";
-  Signature signature_;
-  mega_error error_{};
-  CTranslator translator_;
-  std::vector<std::string> lines_ = {"a line", "", std::string("null\0 \xff\n byte", 15),
-                                     std::string(200, 'x')};
-};
-
-TEST_F(CTranslatorTest, TranslatesAsTheLibrary) {
-  mega_search search = MEGA_SEARCH_DEFAULT;
-  search.beam = 3;
-  search.nbest = 2;
-  search.max_length = 10;
-  Got got;
-  ASSERT_EQ(translate(got, &search), MEGA_OK) << error_.message;
-
-  TranslateOptions options;
-  options.search.beam = 3;
-  options.search.nbest = 2;
-  options.search.max_length = 10;
-  TextTranslator same(
-      std::make_shared<TranslatorDecoder>(Translator::open(path_), std::make_shared<ThreadPool>(1)),
-      make_translation_texts(signature_, 264, 264), 50, options);
-  size_t next = 0;
-  for (const TranslatedLine& line : same.translate(lines_))
-    for (size_t rank = 0; rank < line.translations.size(); ++rank, ++next) {
-      ASSERT_LT(next, got.texts.size());
-      EXPECT_EQ(got.texts[next], line.translations[rank].text);
-      EXPECT_EQ(got.scores[next], line.translations[rank].score);
-      EXPECT_EQ(got.lines[next], static_cast<size_t>(line.number));
-      EXPECT_EQ(got.ranks[next], rank);
-    }
-  EXPECT_EQ(next, got.texts.size());
-  EXPECT_EQ(next, 7u);  // one of the empty line
-}
-
-TEST_F(CTranslatorTest, StopsWhenItIsTold) {
-  Got got;
-  got.most = 2;
-  ASSERT_EQ(translate(got, nullptr), MEGA_OK) << error_.message;
-  EXPECT_EQ(got.lines, (std::vector<size_t>{0, 1}));
-}
-
-TEST_F(CTranslatorTest, WrongUse) {
-  mega_search search = MEGA_SEARCH_DEFAULT;
-  search.nbest = 6;
-  Got got;
-  EXPECT_EQ(translate(got, &search), MEGA_ERROR_REQUEST);
-  EXPECT_PRED2(contains, error_.message, "beam");
-  const char* line = nullptr;
-  size_t bytes = 3;
-  EXPECT_EQ(mega_translate(translator_.get(), &line, &bytes, 1, nullptr, take, &got, &error_),
-            MEGA_ERROR_REQUEST);
-  EXPECT_EQ(mega_translate(translator_.get(), &line, &bytes, 0, nullptr, nullptr, &got, &error_),
-            MEGA_ERROR_REQUEST);
-  EXPECT_EQ(mega_translate(nullptr, &line, &bytes, 0, nullptr, take, &got, &error_), MEGA_ERROR_REQUEST);
-  EXPECT_EQ(mega_translate(translator_.get(), nullptr, nullptr, 0, nullptr, take, &got, &error_), MEGA_OK);
-  EXPECT_TRUE(got.texts.empty());
-  mega_translator* opened = nullptr;
-  testing::write_random_model(folder_ / "bare", {testing::tiny_translator()});
-  EXPECT_EQ(mega_translator_open((folder_ / "bare").c_str(), 1, &opened, &error_), MEGA_ERROR_REQUEST);
-  EXPECT_PRED2(contains, error_.message, "no description");
-  mega_model* model = nullptr;
-  EXPECT_EQ(mega_model_open(path_.c_str(), &model, &error_), MEGA_ERROR_REQUEST);
-  mega_input input = MEGA_INPUT_UNKNOWN;
-  EXPECT_EQ(mega_input_of(path_.c_str(), &input, &error_), MEGA_OK);
-  EXPECT_EQ(input, MEGA_INPUT_TRANSLATION);
 }
 
 }  // namespace
