@@ -11,7 +11,7 @@
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/config/cost.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/models/classifier.h"
 #include "mega/nn/mega_block.h"
 #include "mega/ops/attention.h"

@@ -7,7 +7,7 @@
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/text/tokens.h"
 #include "mega/train/adamw.h"
 

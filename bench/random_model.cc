@@ -3,8 +3,8 @@
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
-#include "mega/config/model_file.h"
-#include "mega/config/presets.h"
+#include "mega/config/files/model_file.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/train/saved_model.h"
 
 namespace mega::bench {

@@ -10,7 +10,7 @@
 #include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/baselines/model_builders.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/data/example_source.h"
 #include "mega/train/adamw.h"
 #include "mega/train/batch_tensors.h"

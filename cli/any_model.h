@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
 #include "mega/data/corpus/token_file.h"
 #include "mega/data/record.h"
 #include "mega/infer/generation/generate_many.h"

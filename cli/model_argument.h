@@ -1,4 +1,4 @@
 // A model argument on the command line: a model file, or a run directory that contains one.
 #pragma once
 
-#include "mega/config/model_path.h"
+#include "mega/config/files/model_path.h"

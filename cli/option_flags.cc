@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mega/base/options_io.h"
-#include "mega/base/options_text.h"
+#include "mega/base/options/options_io.h"
+#include "mega/base/options/options_text.h"
 
 namespace mega::cli {
 namespace {

@@ -1,11 +1,11 @@
-// Command line flags from a declaration of options (mega/base/options.h): "top_k" becomes --top-k, with its
-// help, default and range.
+// Command line flags from a declaration of options (mega/base/options/options.h): "top_k" becomes --top-k,
+// with its help, default and range.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <vector>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 
 namespace mega::cli {
 

@@ -17,7 +17,7 @@
 #include "cli/terminal/standard_streams.h"
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 
 namespace mega::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "mega/base/error.h"
-#include "mega/base/wait_policy.h"
+#include "mega/base/system/wait_policy.h"
 
 namespace mega::cli {
 namespace {

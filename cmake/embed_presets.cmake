@@ -1,7 +1,7 @@
 # Writes presets/*.toml into a C++ table of raw strings.
 file(GLOB presets ${FOLDER}/*.toml)
 list(SORT presets)
-set(text "#include \"mega/config/presets.h\"\n\nnamespace mega::internal {\n\nconst std::vector<EmbeddedPreset>& embedded_presets() {\n  static const std::vector<EmbeddedPreset> table = {\n")
+set(text "#include \"mega/config/recipe/presets.h\"\n\nnamespace mega::internal {\n\nconst std::vector<EmbeddedPreset>& embedded_presets() {\n  static const std::vector<EmbeddedPreset> table = {\n")
 foreach(preset IN LISTS presets)
   get_filename_component(name ${preset} NAME_WE)
   file(READ ${preset} content)

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "mega/base/json.h"
+#include "mega/base/files/json.h"
 #include "mega/base/printable.h"
 
 namespace mega::cli {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
 
 namespace mega::cli {
 

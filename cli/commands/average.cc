@@ -8,8 +8,8 @@
 #include "cli/commands.h"
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
-#include "mega/config/average_models.h"
-#include "mega/config/model_path.h"
+#include "mega/config/files/average_models.h"
+#include "mega/config/files/model_path.h"
 
 namespace mega::cli {
 namespace {

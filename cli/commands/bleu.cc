@@ -7,8 +7,8 @@
 #include "cli/commands/bleu_report.h"
 #include "cli/option_flags.h"
 #include "mega/base/error.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/printable.h"
-#include "mega/base/stream.h"
 
 namespace mega::cli {
 namespace {

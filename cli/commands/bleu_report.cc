@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mega/base/error.h"
-#include "mega/base/json.h"
+#include "mega/base/files/json.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/report/table.h"

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mega/base/error.h"
-#include "mega/base/json.h"
-#include "mega/base/options_io.h"
+#include "mega/base/files/json.h"
+#include "mega/base/options/options_io.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/data/parallel/pair_suspicions.h"

@@ -1,7 +1,7 @@
 // `mega data check` for translators.
 #pragma once
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 
 namespace mega::cli {
 

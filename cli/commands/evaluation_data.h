@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "mega/config/data_options.h"
+#include "mega/config/recipe/data_options.h"
 
 namespace mega::cli {
 

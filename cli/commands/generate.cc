@@ -17,7 +17,7 @@
 #include "cli/terminal/line_queue.h"
 #include "cli/terminal/screen.h"
 #include "mega/base/error.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 
 namespace mega::cli {

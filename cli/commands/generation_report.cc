@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "mega/base/error.h"
-#include "mega/base/json.h"
+#include "mega/base/files/json.h"
 #include "mega/base/strings.h"
 #include "mega/text/tokens.h"
 

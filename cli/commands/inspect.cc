@@ -7,11 +7,11 @@
 #include "cli/commands.h"
 #include "cli/commands/inspect_report.h"
 #include "cli/model_argument.h"
-#include "mega/base/json.h"
-#include "mega/base/options_io.h"
+#include "mega/base/files/json.h"
+#include "mega/base/options/options_io.h"
 #include "mega/base/strings.h"
 #include "mega/config/parameter_count.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/report/terminal.h"
 
 namespace mega::cli {

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/commands/inspect_report.h"
 #include "cli/model_argument.h"
-#include "mega/base/json.h"
+#include "mega/base/files/json.h"
 
 namespace mega::cli {
 namespace {

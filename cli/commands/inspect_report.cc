@@ -5,10 +5,10 @@
 #include <map>
 #include <vector>
 
-#include "mega/base/options_io.h"
+#include "mega/base/options/options_io.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
-#include "mega/config/decay_spectrum.h"
+#include "mega/config/files/decay_spectrum.h"
 #include "mega/report/table.h"
 
 namespace mega::cli {

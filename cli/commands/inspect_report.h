@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 #include "mega/config/parameter_count.h"
 
 namespace mega::cli {

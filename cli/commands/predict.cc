@@ -15,7 +15,7 @@
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/data/dataset.h"
 #include "mega/data/readers/read_inputs.h"
 

@@ -17,7 +17,7 @@
 #include "cli/terminal/interrupt.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/data/formats/sample_stream.h"
 #include "mega/infer/models/answer.h"
 #include "mega/infer/models/classifier_stream.h"

@@ -1,4 +1,4 @@
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 
 #include <array>
 #include <cmath>
@@ -6,8 +6,8 @@
 
 #include "cli/commands.h"
 #include "mega/base/strings.h"
-#include "mega/config/language_recipe.h"
 #include "mega/config/parameter_count.h"
+#include "mega/config/recipe/language_recipe.h"
 #include "mega/infer/product_rate.h"
 #include "mega/report/table.h"
 

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/commands/score_pairs.h"
 #include "mega/base/error.h"
-#include "mega/base/json.h"
+#include "mega/base/files/json.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 #include "mega/data/corpus/corpus.h"

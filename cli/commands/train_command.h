@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 
 namespace mega::cli {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "mega/base/strings.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 
 namespace mega::cli {
 namespace {

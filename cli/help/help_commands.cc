@@ -10,7 +10,7 @@
 #include "cli/help/completion.h"
 #include "cli/help/man_page.h"
 #include "cli/help/usage_error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 
 namespace mega::cli {
 namespace {

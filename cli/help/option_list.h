@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 
 namespace mega::cli {
 

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "mega/base/signal_stack.h"
+#include "mega/base/system/signal_stack.h"
 
 namespace mega::cli {
 namespace {

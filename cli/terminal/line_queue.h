@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 
 namespace mega::cli {
 

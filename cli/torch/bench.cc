@@ -5,7 +5,7 @@
 #include "bench/stream.h"
 #include "bench/translate.h"
 #include "cli/torch/torch_commands.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/kernels/instruction_set.h"
 #include "mega/ops/runtime.h"
 

@@ -1,7 +1,7 @@
 // The paper's Transformer language model baseline, with sinusoidal positions or ALiBi.
 #pragma once
 
-#include "mega/config/transformer_options.h"
+#include "mega/config/models/transformer_options.h"
 #include "mega/models/token_model.h"
 #include "mega/ops/torch.h"
 

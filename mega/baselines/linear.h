@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "mega/config/linear_options.h"
+#include "mega/config/models/linear_options.h"
 #include "mega/models/sequence_model.h"
 #include "mega/ops/torch.h"
 

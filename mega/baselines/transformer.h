@@ -1,7 +1,7 @@
 // The paper's Transformer baseline for sequence classification.
 #pragma once
 
-#include "mega/config/transformer_options.h"
+#include "mega/config/models/transformer_options.h"
 #include "mega/models/encoder_model.h"
 #include "mega/ops/torch.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mega/baselines/multi_head_attention.h"
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/nn/stack.h"
 #include "mega/nn/state.h"
 #include "mega/ops/attention.h"

@@ -5,7 +5,7 @@
 
 #include "mega/baselines/sinusoidal.h"
 #include "mega/baselines/transformer_layer.h"
-#include "mega/config/transformer_options.h"
+#include "mega/config/models/transformer_options.h"
 #include "mega/nn/stack.h"
 #include "mega/ops/torch.h"
 

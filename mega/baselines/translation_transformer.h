@@ -1,7 +1,7 @@
 // The Transformer that the paper compares its translator with (Vaswani et al. 2017).
 #pragma once
 
-#include "mega/config/transformer_options.h"
+#include "mega/config/models/transformer_options.h"
 #include "mega/models/translation_model.h"
 #include "mega/ops/torch.h"
 

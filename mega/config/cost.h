@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "mega/config/language_options.h"
-#include "mega/config/layer_options.h"
+#include "mega/config/models/language_options.h"
+#include "mega/config/models/layer_options.h"
 
 namespace mega {
 

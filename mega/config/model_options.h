@@ -6,13 +6,13 @@
 #include <string>
 #include <variant>
 
-#include "mega/base/options.h"
-#include "mega/config/classifier_options.h"
-#include "mega/config/image_options.h"
-#include "mega/config/language_options.h"
-#include "mega/config/linear_options.h"
-#include "mega/config/transformer_options.h"
-#include "mega/config/translator_options.h"
+#include "mega/base/options/options.h"
+#include "mega/config/models/classifier_options.h"
+#include "mega/config/models/image_options.h"
+#include "mega/config/models/language_options.h"
+#include "mega/config/models/linear_options.h"
+#include "mega/config/models/transformer_options.h"
+#include "mega/config/models/translator_options.h"
 
 namespace mega {
 

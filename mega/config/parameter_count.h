@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 
 namespace mega {
 

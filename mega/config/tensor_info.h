@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/base/options.h"
-#include "mega/base/safetensors.h"
+#include "mega/base/files/safetensors.h"
+#include "mega/base/options/options.h"
 
 namespace mega {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/augment_options.h"
-#include "mega/config/train_options.h"
+#include "mega/config/recipe/augment_options.h"
+#include "mega/config/recipe/train_options.h"
 #include "mega/data/encoder.h"
 #include "mega/data/part.h"
 

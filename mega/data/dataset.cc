@@ -10,9 +10,9 @@
 
 #include "mega/base/error.h"
 #include "mega/base/hash.h"
-#include "mega/base/memory_limit.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
+#include "mega/base/system/memory_limit.h"
 #include "mega/base/utf8.h"
 #include "mega/data/readers/folders.h"
 #include "mega/data/readers/readers.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/data_options.h"
-#include "mega/config/input_options.h"
 #include "mega/config/model_options.h"
+#include "mega/config/recipe/data_options.h"
+#include "mega/config/recipe/input_options.h"
 #include "mega/data/part.h"
 
 namespace mega::data {

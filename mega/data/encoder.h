@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
 #include "mega/data/augment/augmenter.h"
 #include "mega/data/part.h"
 #include "mega/data/record.h"

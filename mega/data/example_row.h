@@ -2,7 +2,7 @@
 // series.
 #pragma once
 
-#include "mega/config/input_options.h"
+#include "mega/config/recipe/input_options.h"
 #include "mega/data/record.h"
 #include "mega/report/run_report.h"
 

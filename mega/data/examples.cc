@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "mega/base/error.h"
-#include "mega/base/memory_limit.h"
 #include "mega/base/strings.h"
+#include "mega/base/system/memory_limit.h"
 #include "mega/data/corpus/cache_folder.h"
 
 namespace mega::data {

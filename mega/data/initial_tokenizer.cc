@@ -1,8 +1,8 @@
 #include "mega/data/initial_tokenizer.h"
 
 #include "mega/base/error.h"
-#include "mega/config/model_file.h"
-#include "mega/config/signature.h"
+#include "mega/config/files/model_file.h"
+#include "mega/config/files/signature.h"
 
 namespace mega::data {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/text/tokenizer.h"
 
 namespace mega::data {

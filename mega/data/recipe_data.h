@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/presets.h"
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/data/dataset.h"
 
 namespace mega::data {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mega/base/error.h"
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 #include "mega/infer/weight_file.h"
 
 namespace mega::infer {

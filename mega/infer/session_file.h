@@ -1,4 +1,4 @@
-// The state of a session as a file (mega/config/state_file.h).
+// The state of a session as a file (mega/config/files/state_file.h).
 //
 // Numbers: `blocks`, `cache_bits` (32, or 16 for bf16; absent: 32) and `blocks.I.position`. Tensors, as
 // mega/nn/state.h has them for one text: `blocks.I.ema` (1, D, N), `blocks.I.keys` (1, O, Z) and
@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "mega/config/state_file.h"
+#include "mega/config/files/state_file.h"
 #include "mega/infer/models/language_model.h"
 #include "mega/infer/state.h"
 

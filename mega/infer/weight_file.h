@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mega/base/aligned.h"
-#include "mega/base/safetensors.h"
-#include "mega/config/model_file.h"
+#include "mega/base/files/safetensors.h"
+#include "mega/config/files/model_file.h"
 #include "mega/kernels/dot.h"
 
 namespace mega::infer {

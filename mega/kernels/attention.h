@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/kernels/dropout.h"
 
 namespace mega::kernels {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/kernels/dot.h"
 
 namespace mega::kernels {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/kernels/elementwise-inl.h"
 #include "mega/kernels/math-inl.h"
 

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/kernels/dropout.h"
 #include "mega/kernels/rows.h"
 

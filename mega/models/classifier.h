@@ -1,7 +1,7 @@
 // Mega classifiers for one sequence, or for a pair of documents.
 #pragma once
 
-#include "mega/config/classifier_options.h"
+#include "mega/config/models/classifier_options.h"
 #include "mega/models/encoder_model.h"
 #include "mega/ops/torch.h"
 

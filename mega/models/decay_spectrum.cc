@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "mega/config/decay_spectrum.h"
+#include "mega/config/files/decay_spectrum.h"
 
 namespace mega::models {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "mega/config/classifier_options.h"
+#include "mega/config/models/classifier_options.h"
 #include "mega/models/input_embedding.h"
 #include "mega/models/sequence_model.h"
 #include "mega/nn/stack.h"

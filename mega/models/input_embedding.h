@@ -1,7 +1,7 @@
 // Input embedding: one row per token, or x * weight + bias for real-valued inputs.
 #pragma once
 
-#include "mega/config/classifier_options.h"
+#include "mega/config/models/classifier_options.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {

@@ -1,7 +1,7 @@
 // The paper's language model (section 4.3): causal Mega blocks between an embedding and a softmax.
 #pragma once
 
-#include "mega/config/language_options.h"
+#include "mega/config/models/language_options.h"
 #include "mega/models/token_model.h"
 #include "mega/ops/torch.h"
 

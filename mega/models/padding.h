@@ -1,7 +1,7 @@
 // The padding of a batch: its mask, and pooling that respects it.
 #pragma once
 
-#include "mega/config/classifier_options.h"
+#include "mega/config/models/classifier_options.h"
 #include "mega/models/sequence_model.h"
 #include "mega/ops/torch.h"
 

@@ -1,7 +1,7 @@
 // The first and last layer of every model that writes text: token embedding and output layer.
 #pragma once
 
-#include "mega/config/language_options.h"
+#include "mega/config/models/language_options.h"
 #include "mega/nn/adaptive_embedding.h"
 #include "mega/nn/adaptive_softmax.h"
 #include "mega/ops/torch.h"

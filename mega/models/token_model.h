@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "mega/config/language_options.h"
+#include "mega/config/models/language_options.h"
 #include "mega/models/token_layers.h"
 #include "mega/nn/stack.h"
 #include "mega/nn/state.h"

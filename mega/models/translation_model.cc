@@ -10,7 +10,7 @@ namespace mega::models {
 using torch::Tensor;
 
 // What both languages share, and a tied output, is registered once, under the first of its names: in the
-// encoder, as in mega/config/translator_options.cc.
+// encoder, as in mega/config/models/translator_options.cc.
 TranslationModel::TranslationModel(const TranslationOptions& options, int64_t width)
     : vocabulary_(options.vocabulary),
       max_length_(options.max_length()),

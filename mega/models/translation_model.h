@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "mega/config/translator_options.h"
+#include "mega/config/models/translator_options.h"
 #include "mega/models/token_layers.h"
 #include "mega/nn/stack.h"
 #include "mega/nn/state.h"

@@ -2,7 +2,7 @@
 // cross-attention that write the target.
 #pragma once
 
-#include "mega/config/translator_options.h"
+#include "mega/config/models/translator_options.h"
 #include "mega/models/translation_model.h"
 #include "mega/ops/torch.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "mega/config/bands.h"
+#include "mega/config/models/bands.h"
 #include "mega/ops/torch.h"
 
 namespace mega::nn {

@@ -1,7 +1,7 @@
 // The moving average of section 3.1 as a module: the released MultiHeadEMA and the paper's simpler ones.
 #pragma once
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/ops/ema.h"
 #include "mega/ops/torch.h"
 

@@ -1,7 +1,7 @@
 // The feed-forward sublayer with residual and norm: the released NormalizedFeedForwardNetwork.
 #pragma once
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/nn/norm.h"
 #include "mega/ops/torch.h"
 

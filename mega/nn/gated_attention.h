@@ -1,7 +1,7 @@
 // The gated attention unit with moving average: the paper's Mega layer (section 3.2).
 #pragma once
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/nn/ema.h"
 #include "mega/nn/norm.h"
 #include "mega/nn/position.h"

@@ -1,7 +1,7 @@
 // Gated attention of a target to a source: the decoder's second sublayer.
 #pragma once
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/nn/norm.h"
 #include "mega/nn/position.h"
 #include "mega/nn/state.h"

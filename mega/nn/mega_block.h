@@ -1,7 +1,7 @@
 // One block: gated attention, gated cross-attention (decoder only), feed-forward (section 3.4).
 #pragma once
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/nn/feed_forward.h"
 #include "mega/nn/gated_attention.h"
 #include "mega/nn/gated_cross_attention.h"

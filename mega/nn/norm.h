@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/ops/batch_norm.h"
 #include "mega/ops/torch.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/ops/attention.h"
 #include "mega/ops/torch.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/nn/mega_block.h"
 #include "mega/nn/norm.h"
 #include "mega/nn/state.h"

@@ -1,7 +1,7 @@
 #include "mega/nn/state.h"
 
 #include "mega/base/error.h"
-#include "mega/config/state_file.h"
+#include "mega/config/files/state_file.h"
 #include "mega/ops/tensor_file.h"
 
 namespace mega::nn {

@@ -50,7 +50,7 @@ State detach(const State& state);
 ops::NamedTensors to_tensors(const State& state, const std::string& prefix);
 State from_tensors(const Safetensors& file, const std::string& prefix);
 
-// A file of its own (mega/config/state_file.h), written atomically. With the model's fingerprint
+// A file of its own (mega/config/files/state_file.h), written atomically. With the model's fingerprint
 // (mega/infer/models/fingerprint.h) the engine can resume from it, if it is the state of a single text.
 void save_state(const std::string& path, const State& state, std::optional<uint64_t> fingerprint = {});
 State load_state(const std::string& path);

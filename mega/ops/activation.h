@@ -1,7 +1,7 @@
 // Element-wise functions in plain libtorch, and the fused activation with dropout.
 #pragma once
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/kernels/dropout.h"
 #include "mega/ops/torch.h"
 

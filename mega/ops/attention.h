@@ -1,7 +1,7 @@
 // Attention with a relative bias, in chunks or over the whole sequence.
 #pragma once
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/ops/dropout.h"
 #include "mega/ops/torch.h"
 

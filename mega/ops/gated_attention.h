@@ -1,7 +1,7 @@
 // The gated attention unit after the moving average, as one operation.
 #pragma once
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/ops/attention.h"
 #include "mega/ops/torch.h"
 

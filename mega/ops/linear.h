@@ -1,7 +1,7 @@
 // y = x W^T + b, optionally of an activated x.
 #pragma once
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/ops/dropout.h"
 #include "mega/ops/torch.h"
 

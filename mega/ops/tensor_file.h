@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "mega/base/safetensors.h"
+#include "mega/base/files/safetensors.h"
 #include "mega/ops/torch.h"
 
 namespace mega::ops {

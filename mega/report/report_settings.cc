@@ -1,6 +1,6 @@
 #include <map>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 #include "mega/report/html.h"
 #include "mega/report/markup.h"
 #include "mega/report/report_sections.h"

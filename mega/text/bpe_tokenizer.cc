@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 #include "mega/text/subwords/bpe_codes.h"

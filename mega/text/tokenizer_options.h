@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 
 namespace mega {
 

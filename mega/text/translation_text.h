@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 #include "mega/text/tokenizer.h"
 
 namespace mega {

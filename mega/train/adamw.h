@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/train_options.h"
+#include "mega/config/recipe/train_options.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
 

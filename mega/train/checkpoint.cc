@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/json.h"
+#include "mega/base/files/tensor_hash.h"
 #include "mega/base/hash.h"
-#include "mega/base/json.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
-#include "mega/base/tensor_hash.h"
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 
 namespace mega::train {
 namespace {

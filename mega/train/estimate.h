@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/ops/torch.h"
 #include "mega/train/tasks/job.h"
 

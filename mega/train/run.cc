@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
-#include "mega/base/folder_lock.h"
-#include "mega/base/json.h"
-#include "mega/base/options_io.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/folder_lock.h"
+#include "mega/base/files/json.h"
+#include "mega/base/options/options_io.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/train/linear_baseline.h"
 #include "mega/train/tasks/task.h"
 #include "mega/train/trainer.h"

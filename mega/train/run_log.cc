@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
-#include "mega/base/json.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/json.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 #include "mega/report/event_file.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/model_file.h"
-#include "mega/config/signature.h"
+#include "mega/config/files/model_file.h"
+#include "mega/config/files/signature.h"
 #include "mega/models/sequence_model.h"
 #include "mega/models/token_model.h"
 #include "mega/models/translation_model.h"

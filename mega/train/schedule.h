@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mega/config/train_options.h"
+#include "mega/config/recipe/train_options.h"
 
 namespace mega::train {
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <ctime>
 
-#include "mega/base/signal_stack.h"
+#include "mega/base/system/signal_stack.h"
 
 namespace mega::train {
 namespace {

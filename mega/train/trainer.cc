@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/printable.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/train_options.h"
+#include "mega/config/recipe/train_options.h"
 #include "mega/report/progress.h"
 #include "mega/report/run_report.h"
 #include "mega/train/adamw.h"

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 
 namespace mega::testing {
 

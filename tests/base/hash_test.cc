@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
+#include "mega/base/files/tensor_hash.h"
 #include "mega/base/random.h"
-#include "mega/base/tensor_hash.h"
 
 namespace mega {
 namespace {

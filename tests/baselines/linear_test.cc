@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/train/adamw.h"
 #include "tests/base/helpers.h"
 #include "tests/models/helpers.h"

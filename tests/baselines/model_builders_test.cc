@@ -4,7 +4,7 @@
 
 #include "mega/config/cost.h"
 #include "mega/config/parameter_count.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "tests/base/helpers.h"
 #include "tests/counting_allocator.h"
 

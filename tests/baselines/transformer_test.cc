@@ -4,7 +4,7 @@
 
 #include "mega/baselines/model_builders.h"
 #include "mega/config/parameter_count.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/ops/form.h"
 #include "mega/train/adamw.h"
 #include "tests/base/helpers.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/strings.h"
 #include "mega/infer/generation/log_probability.h"
 #include "mega/infer/generation/sampler.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/base/options_io.h"
+#include "mega/base/options/options_io.h"
 #include "tests/base/helpers.h"
 
 namespace mega {

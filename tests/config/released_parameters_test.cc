@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "mega/config/parameter_count.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 
 namespace mega {
 namespace {

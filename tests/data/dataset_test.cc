@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
-#include "mega/base/file.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/stream.h"
 #include "mega/data/formats/image_file.h"
 #include "tests/base/helpers.h"
 

@@ -10,7 +10,7 @@
 #include <limits>
 #include <thread>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "tests/base/helpers.h"
 
 namespace mega::data {

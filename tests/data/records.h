@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "mega/config/data_options.h"
-#include "mega/config/input_options.h"
+#include "mega/config/recipe/data_options.h"
+#include "mega/config/recipe/input_options.h"
 #include "mega/data/formats/resample.h"
 #include "mega/data/record_sink.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/base/options_io.h"
-#include "mega/config/model_file.h"
+#include "mega/base/options/options_io.h"
+#include "mega/config/files/model_file.h"
 #include "mega/infer/generation/log_probability.h"
 #include "mega/infer/models/classifier.h"
 #include "mega/infer/models/translator_decoder.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 #include "mega/infer/session.h"
 #include "tests/base/helpers.h"
 #include "tests/golden/options.h"

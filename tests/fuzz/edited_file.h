@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/base/safetensors.h"
+#include "mega/base/files/safetensors.h"
 
 namespace mega::testing {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
-#include "mega/base/temporary_folder.h"
-#include "mega/base/tensor_hash.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/temporary_folder.h"
+#include "mega/base/files/tensor_hash.h"
 #include "mega/infer/models/classifier.h"
 #include "mega/infer/quantize.h"
 #include "mega/infer/session.h"

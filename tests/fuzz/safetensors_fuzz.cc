@@ -5,8 +5,8 @@
 #include <span>
 
 #include "mega/base/error.h"
-#include "mega/base/safetensors.h"
-#include "mega/config/model_file.h"
+#include "mega/base/files/safetensors.h"
+#include "mega/config/files/model_file.h"
 
 namespace {
 

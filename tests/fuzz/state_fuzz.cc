@@ -7,11 +7,11 @@
 #include <string>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/temporary_folder.h"
+#include "mega/base/files/tensor_hash.h"
 #include "mega/base/hash.h"
 #include "mega/base/strings.h"
-#include "mega/base/temporary_folder.h"
-#include "mega/base/tensor_hash.h"
 #include "mega/infer/session.h"
 #include "mega/infer/session_file.h"
 #include "tests/fuzz/edited_file.h"

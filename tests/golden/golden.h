@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "mega/base/error.h"
-#include "mega/base/safetensors.h"
+#include "mega/base/files/safetensors.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "mega/base/strings.h"
-#include "mega/config/layer_options.h"
 #include "mega/config/model_options.h"
-#include "mega/config/train_options.h"
+#include "mega/config/models/layer_options.h"
+#include "mega/config/recipe/train_options.h"
 #include "tests/golden/golden.h"
 
 namespace mega::testing {

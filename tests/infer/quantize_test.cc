@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/infer/models/classifier.h"
 #include "mega/infer/session.h"
 #include "mega/infer/weight_file.h"

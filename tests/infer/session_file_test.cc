@@ -6,10 +6,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/tensor_hash.h"
 #include "mega/base/hash.h"
-#include "mega/base/options_io.h"
-#include "mega/base/tensor_hash.h"
+#include "mega/base/options/options_io.h"
 #include "mega/infer/models/fingerprint.h"
 #include "mega/infer/session.h"
 #include "tests/base/helpers.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/model_file.h"
-#include "mega/config/signature.h"
+#include "mega/config/files/model_file.h"
+#include "mega/config/files/signature.h"
 
 namespace mega::testing {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 #include "mega/ops/form.h"
 #include "mega/train/saved_model.h"
 #include "tests/base/helpers.h"

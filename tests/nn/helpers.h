@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/ops/form.h"
 #include "mega/ops/torch.h"
 #include "tests/base/helpers.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "mega/config/state_file.h"
+#include "mega/config/files/state_file.h"
 #include "mega/nn/mega_block.h"
 #include "mega/ops/tensor_file.h"
 #include "tests/nn/helpers.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "tests/base/helpers.h"
 
 namespace mega {

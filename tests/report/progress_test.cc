@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/strings.h"
 #include "tests/base/helpers.h"
 

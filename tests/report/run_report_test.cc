@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 #include "tests/base/helpers.h"
 #include "tests/base/well_formed.h"
 

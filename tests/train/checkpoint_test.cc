@@ -6,7 +6,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
 #include "mega/train/checkpoint.h"

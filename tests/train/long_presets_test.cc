@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "mega/baselines/model_builders.h"
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/infer/models/translator.h"
 #include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/translation/text_translator.h"

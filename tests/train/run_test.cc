@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include "mega/base/folder_lock.h"
+#include "mega/base/files/folder_lock.h"
 #include "mega/train/estimate.h"
 #include "mega/train/saved_model.h"
 #include "tests/train/helpers.h"

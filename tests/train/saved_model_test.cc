@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "mega/base/options_io.h"
+#include "mega/base/options/options_io.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/infer/quantize.h"
 #include "tests/save_tensors.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <limits>
 
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/random.h"
 #include "mega/data/parallel/recipe_pairs.h"
 #include "mega/train/tasks/translation_task.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/config/augment_options.h"
+#include "mega/config/recipe/augment_options.h"
 
 namespace mega::data {
 

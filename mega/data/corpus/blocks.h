@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mega/config/train_options.h"
+#include "mega/config/recipe/train_options.h"
 #include "mega/data/corpus/token_file.h"
 
 namespace mega::data {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "mega/config/data_options.h"
-#include "mega/config/input_options.h"
+#include "mega/config/recipe/data_options.h"
+#include "mega/config/recipe/input_options.h"
 #include "mega/data/corpus/token_file.h"
 #include "mega/data/record.h"
 #include "mega/text/tokenizer.h"

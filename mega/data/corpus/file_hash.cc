@@ -4,7 +4,7 @@
 #include <string>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/hash.h"
 
 namespace mega::data {

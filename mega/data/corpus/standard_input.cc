@@ -4,9 +4,9 @@
 #include <string>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/hash.h"
-#include "mega/base/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/corpus/cache_folder.h"
 

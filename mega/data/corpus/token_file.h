@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/data/corpus/text_counts.h"
 
 namespace mega::data {

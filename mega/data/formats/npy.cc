@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "mega/base/error.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 
 namespace mega::data {

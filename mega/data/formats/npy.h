@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 
 namespace mega::data {
 

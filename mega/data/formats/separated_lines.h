@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 
 namespace mega::data {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/config/input_options.h"
+#include "mega/config/recipe/input_options.h"
 
 namespace mega::data {
 

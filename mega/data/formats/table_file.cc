@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mega/base/error.h"
-#include "mega/base/json.h"
+#include "mega/base/files/json.h"
 #include "mega/base/strings.h"
 #include "mega/data/readers/folders.h"
 

@@ -25,8 +25,8 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/base/stream.h"
-#include "mega/config/data_options.h"
+#include "mega/base/files/stream.h"
+#include "mega/config/recipe/data_options.h"
 #include "mega/data/formats/csv.h"
 #include "mega/data/record.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 #include "mega/base/random.h"
 
 namespace mega::data {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 
 namespace mega::data {
 

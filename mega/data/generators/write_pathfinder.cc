@@ -6,7 +6,7 @@
 #include <sstream>
 #include <thread>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/data/formats/image_file.h"
 #include "mega/data/generators/output_files.h"
 #include "mega/data/generators/pathfinder.h"

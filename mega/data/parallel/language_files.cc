@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 
 namespace mega::data {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "mega/base/error.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 
 namespace mega::data {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 
 namespace mega::data {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/corpus/standard_input.h"
 #include "mega/data/formats/table_file.h"

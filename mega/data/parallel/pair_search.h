@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/data_options.h"
+#include "mega/config/recipe/data_options.h"
 #include "mega/data/parallel/pair_text.h"
 #include "mega/data/readers/folders.h"
 

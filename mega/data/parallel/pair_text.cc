@@ -3,9 +3,9 @@
 #include <cstdio>
 
 #include "mega/base/error.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/hash.h"
 #include "mega/base/random.h"
-#include "mega/base/stream.h"
 #include "mega/data/formats/table_file.h"
 #include "mega/data/parallel/misalignment.h"
 #include "mega/data/readers/folders.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/data_options.h"
+#include "mega/config/recipe/data_options.h"
 #include "mega/data/corpus/file_hash.h"
 #include "mega/data/record.h"
 

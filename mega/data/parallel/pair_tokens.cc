@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/json.h"
 #include "mega/base/hash.h"
-#include "mega/base/json.h"
-#include "mega/base/options_io.h"
+#include "mega/base/options/options_io.h"
 #include "mega/base/strings.h"
 #include "mega/data/corpus/cache_folder.h"
 #include "mega/data/corpus/kept_tokens.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
 #include "mega/data/parallel/pair_counts.h"
 #include "mega/data/parallel/pair_text.h"
 #include "mega/data/parallel/token_lines.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/hash.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/data_options.h"
-#include "mega/config/input_options.h"
+#include "mega/config/recipe/data_options.h"
+#include "mega/config/recipe/input_options.h"
 #include "mega/data/parallel/pair_tokens.h"
 #include "mega/data/parallel/parallel_texts.h"
 

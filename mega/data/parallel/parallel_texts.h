@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/data_options.h"
-#include "mega/config/input_options.h"
+#include "mega/config/recipe/data_options.h"
+#include "mega/config/recipe/input_options.h"
 #include "mega/data/parallel/pair_search.h"
 #include "mega/data/parallel/pair_text.h"
 

@@ -2,8 +2,8 @@
 
 #include "mega/base/error.h"
 #include "mega/base/hash.h"
-#include "mega/base/options_io.h"
-#include "mega/config/model_file.h"
+#include "mega/base/options/options_io.h"
+#include "mega/config/files/model_file.h"
 
 namespace mega::data {
 namespace {

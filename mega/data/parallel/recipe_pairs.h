@@ -1,8 +1,8 @@
 // How a recipe and its parallel text fit each other, as mega/data/recipe_data.h says of labelled examples.
 #pragma once
 
-#include "mega/config/presets.h"
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/data/parallel/parallel_corpus.h"
 
 namespace mega::data {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 
 namespace mega::data {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/config/data_options.h"
+#include "mega/config/recipe/data_options.h"
 #include "mega/data/record.h"
 
 namespace mega::data {

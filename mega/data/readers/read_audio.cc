@@ -3,8 +3,8 @@
 #include <system_error>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/formats/sound_file.h"
 #include "mega/data/readers/folders.h"

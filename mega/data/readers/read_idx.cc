@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/data/readers/folders.h"
 #include "mega/data/readers/readers.h"
 

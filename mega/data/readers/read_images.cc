@@ -1,5 +1,5 @@
 #include "mega/base/error.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/data/formats/image_file.h"
 #include "mega/data/readers/folders.h"
 #include "mega/data/readers/read_files.h"

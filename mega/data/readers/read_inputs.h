@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
 #include "mega/data/record.h"
 
 namespace mega::data {

@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "mega/base/error.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/generators/listops.h"
 #include "mega/data/readers/folders.h"

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
-#include "mega/base/json.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/json.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 #include "mega/data/formats/npy.h"
 #include "mega/data/formats/separated_lines.h"

@@ -9,8 +9,8 @@
 
 #include <filesystem>
 
-#include "mega/config/data_options.h"
-#include "mega/config/input_options.h"
+#include "mega/config/recipe/data_options.h"
+#include "mega/config/recipe/input_options.h"
 #include "mega/data/record.h"
 #include "mega/data/record_sink.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "mega/config/data_options.h"
-#include "mega/config/input_options.h"
+#include "mega/config/recipe/data_options.h"
+#include "mega/config/recipe/input_options.h"
 #include "mega/data/record_sink.h"
 
 namespace mega::data {

@@ -17,7 +17,7 @@
 #include "mega/base/error.h"
 #include "mega/base/utf8.h"
 #include "mega/base/version.h"
-#include "mega/config/model_path.h"
+#include "mega/config/files/model_path.h"
 #include "mega/data/encoder.h"
 #include "mega/infer/generation/sampler.h"
 #include "mega/infer/generation/text_generator.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 #include "mega/infer/generation/predictor.h"
 #include "mega/infer/generation/sampler.h"
 #include "mega/text/tokenizer.h"

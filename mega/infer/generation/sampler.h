@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 #include "mega/base/random.h"
 
 namespace mega::infer {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/infer/layers/position.h"
 #include "mega/infer/state.h"
 #include "mega/infer/workspace.h"

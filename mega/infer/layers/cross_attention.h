@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mega/base/aligned.h"
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/infer/layers/linear.h"
 #include "mega/infer/layers/norm.h"
 #include "mega/infer/layers/position.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "mega/base/aligned.h"
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/infer/state.h"
 #include "mega/infer/weight_file.h"
 #include "mega/infer/workspace.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/infer/layers/linear.h"
 #include "mega/infer/layers/norm.h"
 

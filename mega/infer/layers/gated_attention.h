@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/infer/layers/attention.h"
 #include "mega/infer/layers/ema.h"
 #include "mega/infer/layers/linear.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/infer/weight_file.h"
 #include "mega/infer/workspace.h"
 #include "mega/kernels/rows.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mega/base/aligned.h"
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/infer/weight_file.h"
 #include "mega/kernels/rows.h"
 

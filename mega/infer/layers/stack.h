@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/layer_options.h"
+#include "mega/config/models/layer_options.h"
 #include "mega/infer/layers/cross_attention.h"
 #include "mega/infer/layers/feed_forward.h"
 #include "mega/infer/layers/gated_attention.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/bands.h"
 #include "mega/config/model_options.h"
+#include "mega/config/models/bands.h"
 #include "mega/infer/layers/linear.h"
 
 namespace mega::infer {

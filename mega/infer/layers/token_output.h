@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/bands.h"
 #include "mega/config/model_options.h"
+#include "mega/config/models/bands.h"
 #include "mega/infer/layers/linear.h"
 #include "mega/infer/layers/token_embedding.h"
 

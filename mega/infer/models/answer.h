@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
 #include "mega/data/encoder.h"
 #include "mega/data/record.h"
 #include "mega/infer/models/classifier.h"

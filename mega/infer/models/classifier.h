@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/model_file.h"
-#include "mega/config/signature.h"
+#include "mega/config/files/model_file.h"
+#include "mega/config/files/signature.h"
 #include "mega/data/encoder.h"
 #include "mega/infer/layers/input_embedding.h"
 #include "mega/infer/layers/linear.h"

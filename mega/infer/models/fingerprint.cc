@@ -1,7 +1,7 @@
 #include "mega/infer/models/fingerprint.h"
 
+#include "mega/base/files/tensor_hash.h"
 #include "mega/base/hash.h"
-#include "mega/base/tensor_hash.h"
 
 namespace mega::infer {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 
 namespace mega::infer {
 

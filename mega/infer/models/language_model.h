@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "mega/config/model_file.h"
-#include "mega/config/signature.h"
+#include "mega/config/files/model_file.h"
+#include "mega/config/files/signature.h"
 #include "mega/infer/layers/stack.h"
 #include "mega/infer/layers/token_embedding.h"
 #include "mega/infer/layers/token_output.h"

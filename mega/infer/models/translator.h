@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/model_file.h"
-#include "mega/config/translator_options.h"
+#include "mega/config/files/model_file.h"
+#include "mega/config/models/translator_options.h"
 #include "mega/infer/layers/linear.h"
 #include "mega/infer/layers/stack.h"
 #include "mega/infer/layers/token_embedding.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 #include "mega/infer/translation/shortlist.h"
 
 namespace mega::infer {

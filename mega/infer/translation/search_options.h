@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 #include "mega/infer/generation/sampler.h"
 
 namespace mega::infer {

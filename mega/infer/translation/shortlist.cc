@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "mega/base/error.h"
-#include "mega/base/safetensors.h"
+#include "mega/base/files/safetensors.h"
 
 namespace mega::infer {
 namespace {

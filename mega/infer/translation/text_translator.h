@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
 #include "mega/infer/translation/hypothesis.h"
 #include "mega/infer/translation/line_parts.h"
 #include "mega/infer/translation/search_options.h"

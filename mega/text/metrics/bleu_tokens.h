@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 
 namespace mega {
 

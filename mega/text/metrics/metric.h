@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/base/options.h"
+#include "mega/base/options/options.h"
 #include "mega/text/metrics/bleu_tokens.h"
 
 namespace mega {

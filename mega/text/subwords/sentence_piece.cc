@@ -4,7 +4,7 @@
 #include <array>
 
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 #include "mega/text/subwords/piece_encoder.h"

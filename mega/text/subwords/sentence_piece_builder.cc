@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "mega/base/child_process.h"
 #include "mega/base/error.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/temporary_folder.h"
 #include "mega/base/strings.h"
-#include "mega/base/temporary_folder.h"
+#include "mega/base/system/child_process.h"
 #include "mega/base/utf8.h"
 #include "mega/text/line_sample.h"
 #include "mega/text/subwords/sentence_piece.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
-#include "mega/base/protobuf.h"
+#include "mega/base/files/protobuf.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 
 namespace mega::train {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/ops/torch.h"
 #include "mega/train/linear_baseline.h"
 #include "mega/train/tasks/task.h"

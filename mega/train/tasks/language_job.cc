@@ -5,7 +5,7 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
 #include "mega/data/initial_tokenizer.h"
 #include "mega/train/tasks/language_task.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "mega/config/language_recipe.h"
+#include "mega/config/recipe/language_recipe.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/models/token_model.h"
 #include "mega/train/evaluation/text_evaluation.h"

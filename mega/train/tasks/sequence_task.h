@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/data/dataset.h"
 #include "mega/data/recipe_data.h"
 #include "mega/models/sequence_model.h"

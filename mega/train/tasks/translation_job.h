@@ -1,7 +1,7 @@
 // Trains a translator on parallel text.
 #pragma once
 
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
 #include "mega/data/parallel/parallel_corpus.h"
 #include "mega/train/tasks/job.h"
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "mega/config/presets.h"
-#include "mega/config/signature.h"
+#include "mega/config/files/signature.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/data/parallel/parallel_corpus.h"
 #include "mega/models/translation_model.h"
 #include "mega/train/evaluation/translation_evaluation.h"

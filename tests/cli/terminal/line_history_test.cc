@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "tests/base/helpers.h"
 
 namespace mega::cli {

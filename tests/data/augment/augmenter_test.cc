@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "mega/config/presets.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/data/example_source.h"
 #include "mega/text/tokens.h"
 #include "tests/base/helpers.h"

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <map>
 
-#include "mega/base/file.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/stream.h"
 #include "mega/text/tokens.h"
 #include "tests/base/helpers.h"
 

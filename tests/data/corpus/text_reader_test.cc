@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "tests/base/helpers.h"
 
 namespace mega::data {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "tests/base/helpers.h"
 #include "tests/data/npy_bytes.h"
 

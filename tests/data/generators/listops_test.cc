@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
 #include "tests/data/records.h"

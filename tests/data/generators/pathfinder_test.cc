@@ -7,7 +7,7 @@
 #include <map>
 #include <queue>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/random.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/data/parallel/parallel_corpus.h"
 #include "tests/base/helpers.h"
 

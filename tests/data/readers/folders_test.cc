@@ -7,7 +7,7 @@
 #include <chrono>
 #include <fstream>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "tests/base/helpers.h"
 
 namespace mega::data {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "mega/base/file.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/stream.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
 #include "tests/data/records.h"

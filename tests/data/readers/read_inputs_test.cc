@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/base/file.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/stream.h"
 #include "mega/data/dataset.h"
 #include "tests/base/helpers.h"
 #include "tests/data/npy_bytes.h"

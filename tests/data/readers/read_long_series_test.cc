@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
 #include "tests/data/records.h"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <sstream>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"
 #include "tests/data/npy_bytes.h"

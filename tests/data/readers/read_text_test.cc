@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "mega/base/file.h"
-#include "mega/base/stream.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/stream.h"
 #include "mega/data/examples.h"
 #include "mega/data/readers/readers.h"
 #include "tests/base/helpers.h"

@@ -8,9 +8,9 @@
 #include <memory>
 #include <thread>
 
-#include "mega/base/child_process.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/strings.h"
+#include "mega/base/system/child_process.h"
 #include "mega/base/utf8.h"
 #include "mega/base/version.h"
 #include "mega/infer/generation/generate.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/infer/models/classifier.h"
 #include "mega/mega.h"
 #include "tests/base/helpers.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/translation/text_translator.h"
 #include "mega/mega.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/encoder.h"
 #include "mega/infer/generation/log_probability.h"

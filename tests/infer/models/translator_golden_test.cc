@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "mega/base/error.h"
-#include "mega/config/model_file.h"
+#include "mega/config/files/model_file.h"
 #include "mega/infer/models/translator.h"
 #include "mega/infer/models/translator_decoder.h"
 #include "mega/kernels/log_softmax.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "mega/base/error.h"
-#include "mega/base/safetensors.h"
+#include "mega/base/files/safetensors.h"
 #include "mega/infer/translation/lexical_model.h"
 #include "tests/base/helpers.h"
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <map>
 
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/strings.h"
 #include "mega/text/metrics/bleu.h"
 #include "mega/text/metrics/bootstrap.h"

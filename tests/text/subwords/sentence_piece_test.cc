@@ -9,9 +9,9 @@
 #include <sstream>
 #include <thread>
 
-#include "mega/base/child_process.h"
-#include "mega/base/file.h"
+#include "mega/base/files/file.h"
 #include "mega/base/random.h"
+#include "mega/base/system/child_process.h"
 #include "mega/text/line_sample.h"
 #include "mega/text/tokens.h"
 #include "tests/base/helpers.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mega/base/stream.h"
+#include "mega/base/files/stream.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {

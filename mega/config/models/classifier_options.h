@@ -1,0 +1,123 @@
+// Classifiers and matchers: models that read whole sequences and say one thing about each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mega/base/options/options.h"
+#include "mega/config/model_kind.h"
+#include "mega/config/models/layer_options.h"
+#include "mega/config/models/model_ranges.h"
+
+namespace mega {
+
+// What a sequence is made of: token numbers with an embedding, or real numbers (grey values of pixels,
+// samples of sound, the channels of a series), which become x * weight + bias.
+enum class InputKind { tokens, pixels, samples, series };
+
+// What is predicted: one of the classes, or as many real numbers.
+enum class Objective { classification, regression };
+
+// What stands for the whole sequence: the mean over its positions, or its first one.
+enum class Pooling { mean, cls };
+
+template <>
+struct EnumNames<InputKind> {
+  static constexpr auto names = enum_table<InputKind>({{InputKind::tokens, "tokens"},
+                                                       {InputKind::pixels, "pixels"},
+                                                       {InputKind::samples, "samples"},
+                                                       {InputKind::series, "series"}});
+};
+template <>
+struct EnumNames<Objective> {
+  static constexpr auto names = enum_table<Objective>(
+      {{Objective::classification, "classification"}, {Objective::regression, "regression"}});
+};
+template <>
+struct EnumNames<Pooling> {
+  static constexpr auto names = enum_table<Pooling>({{Pooling::mean, "mean"}, {Pooling::cls, "cls"}});
+};
+
+// What all models have in common that read whole sequences and say one thing about each.
+struct SequenceOptions : ModelKind {
+  InputKind input = InputKind::tokens;
+  int64_t vocabulary = 264;
+  int64_t channels = 1;
+  Objective objective = Objective::classification;
+  int64_t classes = 2;
+  int64_t layers = 4;
+  int64_t head = 256;
+  Pooling pooling = Pooling::mean;
+
+  ModelTask task() const override { return ModelTask::sequence; }
+  void check() const override;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("input", self.input, "what a sequence is made of");
+    v.field("vocabulary", self.vocabulary, "number of token types, with input = tokens", kVocabulary);
+    v.field("channels", self.channels, "real numbers at each position, with input = series",
+            Range{1, 1 << 16});
+    v.field("objective", self.objective, "predict a class, or real numbers");
+    v.field("classes", self.classes, "number of classes, or of real numbers to predict", kClasses);
+    v.field("layers", self.layers, "number of blocks", kLayers);
+    v.field("head", self.head, "width of the classifier's hidden layer", kWidth);
+    v.field("pooling", self.pooling, "what stands for the whole sequence");
+  }
+};
+
+// Tokens that a model of whole sequences has beside those of its texts: the last number of its vocabulary is
+// <CLS>.
+inline constexpr int64_t kReservedTokens = 1;
+
+// The token that stands before each text of such a model; -1 for none.
+int32_t cls_token(const SequenceOptions& options);
+
+// A Mega encoder with a classifier on top: what a classifier of one sequence and a matcher of two have in
+// common.
+struct EncoderClassifierOptions : SequenceOptions {
+  bool normalize_embedding = false;
+  BlockOptions block;
+
+  StackOptions stack() const { return {block, layers, normalize_embedding, block.affine}; }
+
+  bool runs_in_engine() const override { return true; }
+  void check() const override;
+  std::vector<TensorInfo> tensors() const override;
+  int64_t max_length() const override { return block.max_positions; }
+  double multiply_adds(int64_t length) const override;
+  double activation_bytes(int64_t length, int64_t batch) const override;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    SequenceOptions::visit(self, v);
+    v.field("normalize_embedding", self.normalize_embedding,
+            "norm after the embedding; needs postnorm blocks");
+    v.nested("block", self.block, "each block");
+  }
+};
+
+struct ClassifierOptions : EncoderClassifierOptions {
+  static constexpr const char* kind = "classifier";
+
+  ClassifierOptions() = default;
+  explicit ClassifierOptions(const EncoderClassifierOptions& options) : EncoderClassifierOptions(options) {}
+};
+
+// Two documents through the same encoder; the head sees both, one after the other.
+struct MatcherOptions : EncoderClassifierOptions {
+  static constexpr const char* kind = "matcher";
+
+  MatcherOptions() = default;
+  explicit MatcherOptions(const EncoderClassifierOptions& options) : EncoderClassifierOptions(options) {}
+
+  int64_t document_count() const override { return 2; }
+};
+
+// The tensors of an input embedding NAME, and of the head over so many representations of the given width.
+void add_input_embedding_tensors(TensorList& list, const std::string& name, const SequenceOptions& options,
+                                 int64_t width);
+void add_head_tensors(TensorList& list, const SequenceOptions& options, int64_t documents, int64_t width);
+
+}  // namespace mega

@@ -1,0 +1,154 @@
+// What a Mega layer is: the options of the paper's modules, declared once.
+//
+// Names follow the paper's tables; shape letters are those of docs/architecture.md:
+// D width, V values, Z shared, N ema.dimension, F hidden, C chunk.
+#pragma once
+
+#include <cstdint>
+
+#include "mega/base/options/options.h"
+
+namespace mega {
+
+enum class EmaKind { plain, damped, multidimensional };
+enum class AttentionFunction { softmax, relu2, laplace };
+enum class PositionKind { none, simple, rotary, t5, rope, alibi, tupe };
+enum class NormKind { layer, scale, rms, batch, sync_batch };
+enum class Activation { identity, silu, gelu, gelu_tanh, relu, relu2, sigmoid };
+
+template <>
+struct EnumNames<EmaKind> {
+  static constexpr auto names = enum_table<EmaKind>({{EmaKind::plain, "plain"},
+                                                     {EmaKind::damped, "damped"},
+                                                     {EmaKind::multidimensional, "multidimensional"}});
+};
+template <>
+struct EnumNames<AttentionFunction> {
+  static constexpr auto names = enum_table<AttentionFunction>({{AttentionFunction::softmax, "softmax"},
+                                                               {AttentionFunction::relu2, "relu2"},
+                                                               {AttentionFunction::laplace, "laplace"}});
+};
+template <>
+struct EnumNames<PositionKind> {
+  static constexpr auto names = enum_table<PositionKind>({{PositionKind::none, "none"},
+                                                          {PositionKind::simple, "simple"},
+                                                          {PositionKind::rotary, "rotary"},
+                                                          {PositionKind::t5, "t5"},
+                                                          {PositionKind::rope, "rope"},
+                                                          {PositionKind::alibi, "alibi"},
+                                                          {PositionKind::tupe, "tupe"}});
+};
+template <>
+struct EnumNames<NormKind> {
+  static constexpr auto names = enum_table<NormKind>({{NormKind::layer, "layer"},
+                                                      {NormKind::scale, "scale"},
+                                                      {NormKind::rms, "rms"},
+                                                      {NormKind::batch, "batch"},
+                                                      {NormKind::sync_batch, "sync_batch"}});
+};
+template <>
+struct EnumNames<Activation> {
+  static constexpr auto names = enum_table<Activation>({{Activation::identity, "identity"},
+                                                        {Activation::silu, "silu"},
+                                                        {Activation::gelu, "gelu"},
+                                                        {Activation::gelu_tanh, "gelu_tanh"},
+                                                        {Activation::relu, "relu"},
+                                                        {Activation::relu2, "relu2"},
+                                                        {Activation::sigmoid, "sigmoid"}});
+};
+
+inline constexpr Range kProbability{0.0, 1.0};
+inline constexpr Range kWidth{1, 1 << 20};
+
+// The moving average of section 3.1. `plain` is equation (2), `damped` equation (3), `multidimensional`
+// equations (4, 5). The released implementation adds the three extras, which are on by default.
+struct EmaOptions {
+  EmaKind kind = EmaKind::multidimensional;
+  int64_t dimension = 16;
+  bool bidirectional = true;
+  int64_t truncation = 0;
+  bool scaled = true;
+  bool skip = true;
+  bool activated = true;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("kind", self.kind, "moving average of the paper: plain, damped or multidimensional");
+    v.field("dimension", self.dimension, "N, moving averages per channel; 0 removes the EMA (X' = X)",
+            Range{0, 1024});
+    v.field("bidirectional", self.bidirectional, "average over past and future, not over the past alone");
+    v.field("truncation", self.truncation, "keep only this many lags of the kernel; 0 keeps all",
+            Range{0, 1e12});
+    v.field("scaled", self.scaled, "divide by sqrt(N), as released");
+    v.field("skip", self.skip, "add omega * x, as released");
+    v.field("activated", self.activated, "end with SiLU, as released");
+  }
+};
+
+// One block: gated attention, then (in a decoder) gated cross attention, then feed-forward.
+struct BlockOptions {
+  int64_t width = 128;
+  int64_t values = 256;
+  int64_t shared = 64;
+  int64_t hidden = 256;
+  EmaOptions ema;
+  AttentionFunction attention = AttentionFunction::softmax;
+  PositionKind position = PositionKind::simple;
+  int64_t max_positions = 1024;
+  int64_t chunk = -1;
+  bool causal = false;
+  NormKind norm = NormKind::layer;
+  bool prenorm = false;
+  bool affine = true;
+  Activation activation = Activation::silu;
+  double dropout = 0.0;
+  double attention_dropout = 0.0;
+  double hidden_dropout = 0.0;
+  double activation_dropout = 0.0;
+  double layer_dropout = 0.0;
+  bool feature_dropout = false;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("width", self.width, "D, width of the model", kWidth);
+    v.field("values", self.values, "V, width of the values", kWidth);
+    v.field("shared", self.shared, "Z, width of the shared queries and keys", kWidth);
+    v.field("hidden", self.hidden, "F, width inside the feed-forward; 0 leaves it out", Range{0, 1 << 20});
+    v.nested("ema", self.ema, "the moving average");
+    v.field("attention", self.attention, "what turns scores into weights");
+    v.field("position", self.position, "how attention knows relative positions");
+    v.field("max_positions", self.max_positions, "longest sequence for `simple` with full attention",
+            Range{1, 1e9});
+    v.field("chunk", self.chunk, "C, attend inside chunks of this many positions; -1 attends to all",
+            Range{-1, 1e9});
+    v.field("causal", self.causal, "attend to the past only");
+    v.field("norm", self.norm, "normalisation");
+    v.field("prenorm", self.prenorm, "normalise before each sublayer, not after");
+    v.field("affine", self.affine, "learned scale (and shift) in the norms");
+    v.field("activation", self.activation, "activation of values, candidate and feed-forward");
+    v.field("dropout", self.dropout, "on the EMA's output, the candidate and the feed-forward's output",
+            kProbability);
+    v.field("attention_dropout", self.attention_dropout, "on attention weights", kProbability);
+    v.field("hidden_dropout", self.hidden_dropout, "on values", kProbability);
+    v.field("activation_dropout", self.activation_dropout, "inside the feed-forward", kProbability);
+    v.field("layer_dropout", self.layer_dropout, "stochastic depth: skip a whole block", kProbability);
+    v.field("feature_dropout", self.feature_dropout, "drop whole channels of a sequence, not single values");
+  }
+};
+
+// Blocks one above the other, with the norms before and after them.
+struct StackOptions {
+  BlockOptions block;
+  int64_t layers = 0;
+  bool normalize_embedding = false;
+  bool affine_final_norm = true;
+  bool cross_attention = false;  // in every block: a decoder's
+};
+
+// Throws where the fields do not fit each other: chunk 0, an odd Z with a rotation, ...
+void validate(const BlockOptions& options);
+
+// The same for a norm between the embedding and the first block.
+void check_embedding_norm(bool normalize_embedding, const BlockOptions& block);
+
+}  // namespace mega

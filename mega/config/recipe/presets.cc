@@ -1,0 +1,69 @@
+#include "mega/config/recipe/presets.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "mega/base/files/file.h"
+#include "mega/base/options/options_io.h"
+
+namespace mega {
+namespace {
+
+Recipe parse_recipe(std::string_view text, const std::string& where) {
+  Recipe recipe;
+  options_from_toml(recipe, text, where);
+  try {
+    validate(recipe);
+  } catch (const Error& error) {
+    fail(where, ": ", error.what());
+  }
+  return recipe;
+}
+
+}  // namespace
+
+void validate(const Recipe& recipe) {
+  validate(recipe.model);
+  validate(recipe.train);
+  check_augmentation(recipe.augment, recipe.input);
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const internal::EmbeddedPreset& preset : internal::embedded_presets()) names.emplace_back(preset.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Recipe load_preset(std::string_view name) {
+  for (const internal::EmbeddedPreset& preset : internal::embedded_presets())
+    if (name == preset.name) return parse_recipe(preset.text, "preset " + std::string(name));
+  const std::string guess = nearest(name, preset_names());
+  fail("no preset ", in_quotes(name), guess.empty() ? ";" : "; did you mean " + guess + "?",
+       " `mega presets` lists them; a file of your own needs a name that ends in .toml");
+}
+
+Recipe load_recipe(const std::string& name_or_path) {
+  if (std::filesystem::path(name_or_path).extension() == ".toml")
+    return parse_recipe(read_file(name_or_path), name_or_path);
+  return load_preset(name_or_path);
+}
+
+void change(Recipe& recipe, const std::string& assignment) {
+  const std::string_view text = assignment, key = text.substr(0, text.find('='));
+  std::optional<ModelOptions> baseline;
+  if (key.size() < text.size() && trim(key) == "model.kind")
+    baseline = baseline_of(recipe.model, std::string(trim(text.substr(key.size() + 1))));
+  if (!baseline) return set_option(recipe, assignment);
+  recipe.model = std::move(*baseline);
+  if (recipe.model.kind().task() != ModelTask::language) return;
+  // It trains on what it will see at once when a text is scored.
+  if (const ReadingPlan reading = recipe.model.kind().reading(); reading.has_window()) {
+    recipe.train.blocks.chunk = reading.window;
+    recipe.train.blocks.min_chunks = recipe.train.blocks.max_chunks = 1;
+    recipe.train.blocks.carry = false;
+  }
+}
+
+}  // namespace mega
