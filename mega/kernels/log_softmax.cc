@@ -62,6 +62,42 @@ void LogSoftmaxRows(ConstRows x, Rows y, int64_t begin, int64_t end, int64_t col
   }
 }
 
+// Blocks are added in double, as above.
+HWY_INLINE double SumOf(const float* x, int64_t columns) {
+  const Floats d;
+  constexpr int64_t kBlock = 4096;
+  double sum = 0.0;
+  for (int64_t begin = 0; begin < columns; begin += kBlock) {
+    Vector some = hn::Zero(d);
+    ForVectors(std::min(columns - begin, kBlock),
+               [&](auto view, int64_t c) HWY_ATTR { some = hn::Add(some, view.Load(x + begin + c)); });
+    sum += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, some)));
+  }
+  return sum;
+}
+
+void SoftmaxSums(ConstRows x, float* normalizer, float* mean, int64_t begin, int64_t end, int64_t columns) {
+  for (int64_t row = begin; row < end; ++row) {
+    const float largest = LargestOf(x[row], columns);
+    normalizer[row] =
+        static_cast<float>(static_cast<double>(largest) + std::log(ExpSumOf(x[row], columns, largest)));
+    mean[row] = static_cast<float>(SumOf(x[row], columns) / static_cast<double>(columns));
+  }
+}
+
+void SoftmaxGradientRows(Rows x, const float* normalizer, const float* gradient, float share, int64_t begin,
+                         int64_t end, int64_t columns) {
+  const Floats d;
+  const Vector spread = hn::Set(d, share);
+  for (int64_t row = begin; row < end; ++row) {
+    const Vector shift = hn::Set(d, normalizer[row]), factor = hn::Set(d, gradient[row]);
+    ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
+      const Vector probability = BoundedExp(d, hn::Sub(view.Load(x[row] + c), shift));
+      view.Store(hn::Mul(hn::Sub(probability, spread), factor), x[row] + c);
+    });
+  }
+}
+
 void LogMean(const float* const* x, int64_t count, float* y, int64_t columns) {
   const Floats d;
   const Vector lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
@@ -108,11 +144,20 @@ HWY_AFTER_NAMESPACE();
 namespace mega::kernels {
 
 MEGA_EXPORT(LogSoftmaxRows);
+MEGA_EXPORT(SoftmaxSums);
+MEGA_EXPORT(SoftmaxGradientRows);
 MEGA_EXPORT(LogMean);
 MEGA_EXPORT(FindNotBelow);
 
 void log_softmax(ConstRows x, Rows y, int64_t begin, int64_t end, int64_t columns) {
   MEGA_DISPATCH(LogSoftmaxRows)(x, y, begin, end, columns);
+}
+void softmax_sums(ConstRows x, float* normalizer, float* mean, int64_t begin, int64_t end, int64_t columns) {
+  MEGA_DISPATCH(SoftmaxSums)(x, normalizer, mean, begin, end, columns);
+}
+void softmax_gradient(Rows x, const float* normalizer, const float* gradient, float share, int64_t begin,
+                      int64_t end, int64_t columns) {
+  MEGA_DISPATCH(SoftmaxGradientRows)(x, normalizer, gradient, share, begin, end, columns);
 }
 void log_mean(const float* const* x, int64_t count, float* y, int64_t columns) {
   MEGA_DISPATCH(LogMean)(x, count, y, columns);

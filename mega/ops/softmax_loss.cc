@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "mega/base/error.h"
+#include "mega/kernels/log_softmax.h"
 #include "mega/ops/form.h"
 #include "mega/ops/matmul.h"
+#include "mega/ops/parallel.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -42,16 +44,20 @@ struct SoftmaxLosses : torch::autograd::Function<SoftmaxLosses> {
   static Tensor forward(AutogradContext* context, const Tensor& input, const Tensor& matrix,
                         const Tensor& targets, double smoothing) {
     const Tensor x = input.contiguous(), weight = matrix.contiguous();
-    const Tensor normalizer = torch::empty({x.size(0)}, x.options()), own = torch::empty_like(normalizer);
+    const Tensor normalizer = torch::empty({x.size(0)}, x.options()), own = torch::empty_like(normalizer),
+                 mean = torch::empty_like(normalizer);
     for_each_block(x, weight, [&](const Tensor& scores, int64_t begin, int64_t count) {
-      normalizer.narrow(0, begin, count).copy_(scores.logsumexp(1));
-      Tensor expected = scores.gather(1, targets.narrow(0, begin, count).unsqueeze(1)).squeeze(1);
-      if (smoothing > 0.0) expected = (1.0 - smoothing) * expected + smoothing * scores.mean(1);
-      own.narrow(0, begin, count).copy_(expected);
+      const kernels::ConstRows rows{scores.data_ptr<float>(), scores.size(1)};
+      parallel_rows(count, scores.size(1), [&](int64_t first, int64_t last) {
+        kernels::softmax_sums(rows, normalizer.data_ptr<float>() + begin, mean.data_ptr<float>() + begin,
+                              first, last, scores.size(1));
+      });
+      own.narrow(0, begin, count)
+          .copy_(scores.gather(1, targets.narrow(0, begin, count).unsqueeze(1)).squeeze(1));
     });
     save(context, smoothing);
     context->save_for_backward({x, weight, targets, normalizer});
-    return normalizer - own;
+    return normalizer - (1.0 - smoothing) * own - smoothing * mean;
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -62,15 +68,18 @@ struct SoftmaxLosses : torch::autograd::Function<SoftmaxLosses> {
     const Tensor gradient = gradients[0].contiguous();
     const bool for_x = context->needs_input_grad(0), for_weight = context->needs_input_grad(1);
     const int64_t width = x.size(1), vocabulary = weight.size(0);
+    const auto share = static_cast<float>(smoothing / static_cast<double>(vocabulary));
     Tensor dx = for_x ? torch::empty_like(x) : Tensor();
     Tensor dweight = for_weight ? torch::zeros_like(weight) : Tensor();
     for_each_block(x, weight, [&](const Tensor& scores, int64_t begin, int64_t count) {
       // d loss / d scores = (softmax - (1 - e) one_hot(target) - e / V) * gradient of the row.
-      scores.sub_(normalizer.narrow(0, begin, count).unsqueeze(1)).exp_();
-      if (smoothing > 0.0) scores.sub_(smoothing / static_cast<double>(vocabulary));
-      const Tensor rows = gradient.narrow(0, begin, count).unsqueeze(1);
-      scores.mul_(rows).scatter_add_(1, targets.narrow(0, begin, count).unsqueeze(1),
-                                     rows * (smoothing - 1.0));
+      const kernels::Rows rows{scores.data_ptr<float>(), vocabulary};
+      parallel_rows(count, vocabulary, [&](int64_t first, int64_t last) {
+        kernels::softmax_gradient(rows, normalizer.data_ptr<float>() + begin,
+                                  gradient.data_ptr<float>() + begin, share, first, last, vocabulary);
+      });
+      scores.scatter_add_(1, targets.narrow(0, begin, count).unsqueeze(1),
+                          gradient.narrow(0, begin, count).unsqueeze(1) * (smoothing - 1.0));
       const Tensor part = x.narrow(0, begin, count);
       if (for_x)
         matmul(count, width, vocabulary, dense(scores), dense(weight),

@@ -18,32 +18,41 @@ constexpr size_t kLarge = 1 << 20;  // smaller blocks come from malloc
 constexpr size_t kUnit =
     1 << 16;  // large blocks are multiples of this, so that blocks of similar size are reusable
 
+struct Block {
+  void* begin;
+  size_t size;
+};
+
 // Keeps idle blocks while the total stays within 1/16 of the highest use so far.
 class Blocks {
  public:
-  void* take(size_t size) {
+  // Of this size, or up to an eighth larger: batches of different lengths ask for ever other sizes.
+  Block take(size_t size) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
+      const auto found = idle_.lower_bound(size);
+      const bool fits = found != idle_.end() && found->first <= size + size / 8;
+      if (fits) size = found->first;
       in_use_ += size;
       highest_ = std::max(highest_, in_use_);
-      if (const auto found = idle_.find(size); found != idle_.end()) {
-        void* block = found->second;
+      if (fits) {
+        const Block block{found->second, size};
         idle_.erase(found);
         idle_bytes_ -= size;
         return block;
       }
       trim();
     }
-    void* block = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    require(block != MAP_FAILED, "out of memory: cannot allocate ", size >> 20, " MB for a tensor");
-    return block;
+    void* begin = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(begin != MAP_FAILED, "out of memory: cannot allocate ", size >> 20, " MB for a tensor");
+    return {begin, size};
   }
 
-  void give_back(void* block, size_t size) {
+  void give_back(Block block) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    in_use_ -= size;
-    idle_.emplace(size, block);
-    idle_bytes_ += size;
+    in_use_ -= block.size;
+    idle_.emplace(block.size, block.begin);
+    idle_bytes_ += block.size;
     trim();
   }
 
@@ -73,7 +82,7 @@ void release(void* data) {
   char* block = static_cast<char*>(data) - kAlignment;
   const size_t size = *reinterpret_cast<size_t*>(block);
   if (size >= kLarge) {
-    blocks().give_back(block, size);
+    blocks().give_back({block, size});
   } else {
     std::free(block);
   }
@@ -85,10 +94,11 @@ class TensorCache final : public at::Allocator {
     if (bytes == 0) return {nullptr, nullptr, &release, at::kCPU};
     const size_t unit = bytes >= kLarge ? kUnit : kAlignment;
     const size_t size = (bytes + kAlignment + unit - 1) / unit * unit;
-    void* block = size >= kLarge ? blocks().take(size) : std::aligned_alloc(kAlignment, size);
-    require(block != nullptr, "out of memory: cannot allocate ", bytes, " bytes for a tensor");
-    *static_cast<size_t*>(block) = size;
-    void* data = static_cast<char*>(block) + kAlignment;
+    const Block block =
+        size >= kLarge ? blocks().take(size) : Block{std::aligned_alloc(kAlignment, size), size};
+    require(block.begin != nullptr, "out of memory: cannot allocate ", bytes, " bytes for a tensor");
+    *static_cast<size_t*>(block.begin) = block.size;
+    void* data = static_cast<char*>(block.begin) + kAlignment;
     return {data, data, &release, at::kCPU};
   }
   at::DeleterFnPtr raw_deleter() const override { return &release; }

@@ -43,6 +43,41 @@ TEST(LogSoftmax, IsItsDefinition) {
   });
 }
 
+TEST(SoftmaxSums, AndTheGradientAreTheirDefinitions) {
+  for_each_target([] {
+    std::mt19937 random(2);
+    for (const int64_t columns : {1, 2, 7, 16, 33, 100, 5001, 20000}) {
+      Matrix x(3, columns), gradient(1, 3);
+      x.randomize(random);
+      gradient.randomize(random);
+      for (int64_t c = 0; c < columns; ++c) x(1, c) = x(1, c) * 30.0f + 1000.0f;
+      const Matrix before = x;
+      std::vector<float> normalizer(3), mean(3);
+      softmax_sums(x, normalizer.data(), mean.data(), 0, 3, columns);
+      softmax_gradient(x, normalizer.data(), &gradient(0, 0), 0.125f, 1, 3, columns);
+      for (int64_t r = 0; r < 3; ++r) {
+        double largest = -1e30, exponentials = 0.0, sum = 0.0;
+        for (int64_t c = 0; c < columns; ++c) largest = std::max(largest, static_cast<double>(before(r, c)));
+        for (int64_t c = 0; c < columns; ++c) {
+          exponentials += std::exp(static_cast<double>(before(r, c)) - largest);
+          sum += static_cast<double>(before(r, c));
+        }
+        const auto at = static_cast<size_t>(r);
+        EXPECT_NEAR(normalizer[at], largest + std::log(exponentials), 2e-7 * std::max(10.0, largest));
+        EXPECT_NEAR(mean[at], sum / static_cast<double>(columns), 2e-7 * std::max(10.0, largest)) << columns;
+        for (int64_t c = 0; c < columns; ++c) {
+          // Rows that were not asked for stay.
+          const double own = static_cast<double>(before(r, c));
+          const double expected = r == 0 ? own
+                                         : (std::exp(own - static_cast<double>(normalizer[at])) - 0.125) *
+                                               static_cast<double>(gradient(0, r));
+          EXPECT_NEAR(x(r, c), expected, 1e-6) << columns;
+        }
+      }
+    }
+  });
+}
+
 TEST(LogSoftmax, ShowsWhatIsNoDistribution) {
   for_each_target([] {
     for (const float bad : {kNaN, kInfinity}) {
