@@ -20,7 +20,7 @@ namespace {
 
 struct ScoreCommand {
   OpenRequest model;
-  std::vector<std::string> files;
+  PairArguments texts;  // or, without --pairs, the files alone
   bool json = false, tokens = false, pairs = false;
 
   void run();
@@ -111,8 +111,9 @@ class TokenPrinter {
 };
 
 void ScoreCommand::run() {
-  if (pairs) return score_pairs(model, files, json);
+  if (pairs) return score_pairs(model, texts, json);
   const std::unique_ptr<AnyLanguageModel> opened = open_language_model(model);
+  std::vector<std::string>& files = texts.files;
   if (files.empty()) files.push_back("-");
 
   ScoreList list;
@@ -143,7 +144,7 @@ void add_score(CLI::App& app, const OtherModels* others) {
   CLI::App* sub =
       app.add_subcommand("score", "score texts with a language model, or translations with a translator");
   sub->add_option("model", command->model.model, "model file or run directory")->required();
-  sub->add_option("files", command->files,
+  sub->add_option("files", command->texts.files,
                   "text files, plain or compressed, each scored as one stream; - or none for standard "
                   "input");
   CLI::Option* tokens =
@@ -153,6 +154,7 @@ void add_score(CLI::App& app, const OtherModels* others) {
                 "with a translator: print the natural log-probability of each target, given its source; the "
                 "files are a table of both (tsv, csv, jsonl), or one of each")
       ->excludes(tokens);
+  add_pair_columns(*sub, command->texts);
   sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   sub->add_flag("--json", command->json, "print JSON");

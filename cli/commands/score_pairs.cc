@@ -75,9 +75,9 @@ class PairPrinter {
 
 }  // namespace
 
-void score_pairs(const OpenRequest& model, const std::vector<std::string>& files, bool json) {
+void score_pairs(const OpenRequest& model, const PairArguments& arguments, bool json) {
   const AnyTranslator translator = open_translator(model);
-  TokenPairReader reader(files, translator);
+  TokenPairReader reader(arguments, translator);
   PairPrinter printer(json);
   std::optional<Progress> progress;
   progress.emplace("scoring", 0, "pairs");

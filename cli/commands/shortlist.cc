@@ -21,7 +21,7 @@ namespace {
 
 struct ShortlistCommand {
   OpenRequest model;
-  std::vector<std::string> files;
+  PairArguments texts;
   std::string out;
   infer::ShortlistOptions options;
   int64_t check = 200;
@@ -81,7 +81,7 @@ void ShortlistCommand::run() const {
   std::vector<TokenPair> checked;
   std::optional<Progress> progress;
   progress.emplace("reading", 0, "pairs");
-  TokenPairReader reader(files, translator);
+  TokenPairReader reader(texts, translator);
   int64_t read = 0;
   for (TokenPair pair; lexical.pairs() < options.sentences && reader.next(pair); progress->update(read)) {
     if (++read % kEvery == 0 && std::ssize(checked) < check)
@@ -105,12 +105,13 @@ void add_shortlist(CLI::App& app, const OtherModels* others) {
   CLI::App* sub = app.add_subcommand(
       "shortlist", "learn likely translations of words, for a faster `translate --shortlist`");
   sub->add_option("model", command->model.model, "model file or run directory of a translator")->required();
-  sub->add_option("files", command->files,
+  sub->add_option("files", command->texts.files,
                   "parallel text, such as that of training: a table of sources and targets (tsv, csv, "
                   "jsonl), or a file of each")
       ->required()
       ->expected(1, 2)
       ->type_name("FILE");
+  add_pair_columns(*sub, command->texts);
   sub->add_option("--out", command->out, "file to write")->required()->type_name("FILE");
   add_flags(*sub, option_nodes(command->options));
   sub->add_option(

@@ -16,23 +16,36 @@ const TranslationInput& input_of(const AnyTranslator& translator) {
   return *input;
 }
 
-data::PairText text_of(const std::vector<std::string>& files, const TranslationInput& input) {
+constexpr const char *kSourceColumn = "--source-column", *kTargetColumn = "--target-column";
+
+data::PairText text_of(const PairArguments& pairs, const TranslationInput& input) {
+  const std::vector<std::string>& files = pairs.files;
   require(files.size() == 1 || files.size() == 2, files.size(),
           " files: expected a table of sources and targets, or a file of sources and one of targets");
   data::PairText text;
   text.name = files.front();
   text.files = {{files.front(), files.size() == 2 ? files.back() : ""}};
+  text.columns.source = pairs.source_column;
+  text.columns.target = pairs.target_column;
   text.columns.source_language = input.source_language;
   text.columns.target_language = input.target_language;
+  text.columns.source_option = kSourceColumn;
+  text.columns.target_option = kTargetColumn;
   return text;
 }
 
 }  // namespace
 
-TokenPairReader::TokenPairReader(const std::vector<std::string>& files, const AnyTranslator& translator)
+void add_pair_columns(CLI::App& command, PairArguments& pairs) {
+  const std::string help = " of a table, by name or number from 1";
+  command.add_option(kSourceColumn, pairs.source_column, "column of the sources" + help)->type_name("NAME");
+  command.add_option(kTargetColumn, pairs.target_column, "column of the targets" + help)->type_name("NAME");
+}
+
+TokenPairReader::TokenPairReader(const PairArguments& pairs, const AnyTranslator& translator)
     : texts_(make_translation_texts(translator.signature, translator.source_types, translator.target_types)),
       longest_(translator.decoder->max_positions()),
-      text_(text_of(files, input_of(translator))),
+      text_(text_of(pairs, input_of(translator))),
       reader_(text_, problems_) {
   if (const int64_t length = input_of(translator).max_length; length > 0)
     longest_ = std::min(longest_, length);

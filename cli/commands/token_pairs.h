@@ -1,6 +1,7 @@
 // Pairs of lines as a translator's tokens, from the files that a command was given.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,10 +16,19 @@ struct TokenPair {
   std::vector<Token> source, target;  // with </s> at the end
 };
 
+// Parallel text as a command is given it: a table of sources and targets (tsv, csv, jsonl), or a file of
+// each.
+struct PairArguments {
+  std::vector<std::string> files;
+  std::string source_column, target_column;
+};
+
+// The options --source-column and --target-column.
+void add_pair_columns(CLI::App& command, PairArguments& pairs);
+
 class TokenPairReader {
  public:
-  // A table of sources and targets (tsv, csv, jsonl), or a file of each.
-  TokenPairReader(const std::vector<std::string>& files, const AnyTranslator& translator);
+  TokenPairReader(const PairArguments& pairs, const AnyTranslator& translator);
 
   // False at the end. Sides that are longer than the model reads are cut.
   bool next(TokenPair& pair);

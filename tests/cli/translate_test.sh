@@ -166,6 +166,13 @@ same 7 "$("$mega" score words.model --pairs hostile hostile 2>errors | grep -cE 
 grep -qF "1 of 7 pairs" errors || failed "a long pair: $(cat errors)"
 expect 1 "3 files" score words.model --pairs in out one
 expect 1 "nowhere" score words.model --pairs in nowhere
+cut -f 1 table.tsv >column.tsv
+expect 1 "there is only 1 column, but 2 are needed; the target is missing" score words.model --pairs column.tsv
+paste in in out >three.tsv
+expect 1 "set --source-column" score words.model --pairs three.tsv
+same "$("$mega" score words.model --pairs in out 2>/dev/null)" \
+  "$("$run" score words.model --pairs three.tsv --source-column 2 --target-column 3 2>/dev/null)" \
+  "score --pairs of columns by number"
 
 # Smaller files.
 expect 0 "bleu" quantize words.model --type int8 --data table.tsv --out int8.model

@@ -399,6 +399,8 @@ void TableFile::choose_by_guess(const std::vector<Cells>& sample, const Guess& g
     for (size_t i = 0; i < examples_columns().size(); ++i) {
       if (chosen_[i] != kNone || is_known_missing(columns_[i])) continue;
       if (!columns_[i].required && guessed.empty()) continue;
+      require(width >= needed, shown_, ": there is only ", counted(width, "column"), ", but ", needed,
+              " are needed; the ", columns_[i].title, " is missing");
       require(!guessed.empty(), shown_, ": which column is the ", columns_[i].title, "? There ",
               width == 1 ? "is " : "are ", counted(width, "column"), " and no header; set ",
               columns_[i].option);

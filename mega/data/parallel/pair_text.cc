@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Column side_column(const char* title, const char* option, const std::string& requested,
+Column side_column(const char* title, const std::string& option, const std::string& requested,
                    const std::string& language, std::vector<std::string> names) {
   if (!language.empty()) names.insert(names.begin(), lower_case(language));
   return {.title = title,
@@ -27,9 +27,9 @@ Column side_column(const char* title, const char* option, const std::string& req
 }
 
 std::vector<Column> side_columns(const PairColumns& columns) {
-  return {side_column("source", "text_column", columns.source, columns.source_language,
+  return {side_column("source", columns.source_option, columns.source, columns.source_language,
                       {"source", "src", "source_text", "text", "input", "sentence1"}),
-          side_column("target", "second_column", columns.target, columns.target_language,
+          side_column("target", columns.target_option, columns.target, columns.target_language,
                       {"target", "tgt", "target_text", "translation", "output", "sentence2", "reference"})};
 }
 

@@ -33,6 +33,8 @@ struct PairColumns {
   std::string source_language, target_language;  // which are usual names too
   Header header = Header::automatic;
   std::string delimiter;
+  // What a user chooses the columns with.
+  std::string source_option = "text_column", target_option = "second_column";
 };
 
 // Pairs that nobody divided, by what is in them: the same pair is always in the same part, wherever it stands
