@@ -18,9 +18,10 @@ Record read_image(const fs::path& path) {
 }
 
 void read_images(const fs::path& path, const DataOptions& options, RecordSink& sink, Problems& problems) {
-  const std::vector<LabelledFile> files = labelled_files(
-      path, {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".pnm"}, options, problems, sink.labels().required);
-  require(!files.empty(), path.string(), ": no PNG, JPEG, PGM or PPM file in a folder of a class");
+  const std::vector<LabelledFile> files =
+      labelled_files(path, {".png", ".jpg", ".jpeg", ".webp", ".pgm", ".ppm", ".pnm"}, options, problems,
+                     sink.labels().required);
+  require(!files.empty(), path.string(), ": no PNG, JPEG, WebP, PGM or PPM file in a folder of a class");
   read_files(files, path, read_image, sink, problems);
 }
 
