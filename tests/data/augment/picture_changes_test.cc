@@ -208,7 +208,8 @@ TEST(PictureChanges, DegeneratePictures) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const PictureChanges changes = draw_changes(deit(), pixel, 1, 1, seed);
     EXPECT_EQ(changes.view.part, (Box{0, 0, 1, 1}));
-    EXPECT_EQ(changes.erased.value_or(Box{}), Box{}) << "nothing, or a box of nothing";
+    const Box erased = changes.erased.value_or(Box{});
+    EXPECT_EQ(erased.height * erased.width, 0);
   }
 }
 
