@@ -7,6 +7,7 @@ mega_packages=(
   cmake ninja-build g++ pkg-config
   libtorch-dev libdnnl-dev libopenblas0-openmp libhwy-dev
   zlib1g-dev liblzma-dev libzstd-dev libsndfile1-dev libsamplerate0-dev libpng-dev libjpeg-dev
+  libwebp-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libgtest-dev
   sentencepiece
 )
@@ -114,7 +115,7 @@ setup() {
   local packages=("${mega_packages[@]}" "$@")
   if ! have apt-get || ! have dpkg-query; then
     note "this is not Debian or Ubuntu, so nothing is installed. CMake has to find: libtorch, oneDNN (libdnnl),
-  Highway, zlib, liblzma, zstd, libsndfile, libsamplerate, libpng, libjpeg, CLI11, nlohmann/json, toml++, GoogleTest,
+  Highway, zlib, liblzma, zstd, libsndfile, libsamplerate, libpng, libjpeg, libwebp, CLI11, nlohmann/json, toml++, GoogleTest,
   pkg-config, and a C++20 compiler; Ninja builds. SentencePiece's programs learn vocabularies of pieces."
     return
   fi

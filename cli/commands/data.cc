@@ -7,18 +7,22 @@
 #include "cli/commands.h"
 #include "cli/commands/check_parallel.h"
 #include "mega/base/error.h"
+#include "mega/base/files/file.h"
 #include "mega/base/files/json.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/config/recipe/language_recipe.h"
 #include "mega/config/recipe/presets.h"
 #include "mega/data/corpus/corpus.h"
+#include "mega/data/encoder.h"
 #include "mega/data/generators/listops.h"
 #include "mega/data/generators/output_files.h"
 #include "mega/data/generators/pathfinder.h"
+#include "mega/data/picture_sheet.h"
 #include "mega/data/recipe_data.h"
 #include "mega/data/summary.h"
 #include "mega/data/suspicions.h"
+#include "mega/report/contact_sheet.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
 
@@ -205,10 +209,36 @@ void CheckCommand::run() const {
     check_examples(std::move(loaded));
 }
 
+struct ShowCommand {
+  std::string recipe, path, out;
+  std::vector<std::string> changes;
+  int64_t count = 16, epoch = 0, side = 128;
+
+  void run() const {
+    Recipe loaded = load_recipe(recipe);
+    loaded.data.path = path;
+    for (const std::string& assignment : changes) change(loaded, assignment);
+    check_augmentation(loaded.augment, loaded.input);
+    const data::Dataset dataset = load_dataset(data::dataset_request(loaded));
+    const data::Encoder encoder(data::make_signature(loaded, dataset));
+    data::BatchOptions options;
+    options.batch = count;
+    options.augment = loaded.augment;
+    const auto cells =
+        data::picture_sheet(dataset.train, encoder, options, static_cast<uint64_t>(loaded.train.seed), epoch);
+    const Thumbnail sheet = contact_sheet(cells, side);
+    write_file(out, to_png(sheet));
+    std::printf(
+        "%s: %s training pictures as they are and as the model sees them in epoch %lld, %lld x %lld pixels\n",
+        printable(out).c_str(), with_thousands(std::ssize(cells)).c_str(), static_cast<long long>(epoch),
+        static_cast<long long>(sheet.width), static_cast<long long>(sheet.height));
+  }
+};
+
 }  // namespace
 
 void add_data(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("data", "generate synthetic data sets, check your own data");
+  CLI::App* sub = app.add_subcommand("data", "generate synthetic data sets, check and look at your own data");
   sub->require_subcommand(1);
   CLI::App* make = sub->add_subcommand("make", "generate a synthetic data set");
   make->require_subcommand(1);
@@ -268,6 +298,26 @@ void add_data(CLI::App& app) {
       ->type_name("KEY=VALUE");
   look->add_flag("--json", check->json, "print JSON");
   look->callback([check] { check->run(); });
+
+  auto show = std::make_shared<ShowCommand>();
+  CLI::App* sheet = sub->add_subcommand(
+      "show", "write a picture of training pictures, each as it is and as the model sees it");
+  sheet->add_option("recipe", show->recipe, "preset or .toml file to train with")->required();
+  sheet->add_option("path", show->path, "data file or folder")->required();
+  sheet->add_option("--out", show->out, "PNG file to write")->type_name("FILE")->required();
+  sheet->add_option("--count", show->count, "number of pictures")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  sheet->add_option("--epoch", show->epoch, "epoch whose first batch is shown")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  sheet->add_option("--side", show->side, "largest side of a picture on the sheet, in pixels")
+      ->capture_default_str()
+      ->check(CLI::Range(8, 1024));
+  sheet->add_option("--set", show->changes, "set an option of the recipe, key=value; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  sheet->callback([show] { show->run(); });
 }
 
 }  // namespace mega::cli

@@ -46,24 +46,29 @@ struct BatchOptions {
   bool by_length = true;
   int documents = 1;
   AugmentOptions augment = {};
+  int64_t threads = 0;  // that make the examples of a batch; 0: for pictures as many as there are cores
 };
 
 // What a batch is made for. In training, examples are changed at random as `augment` says; which way is a
-// function of seed, epoch and example, so that a resumed run sees the same.
+// function of seed, epoch and example, so that a resumed run sees the same, with any number of threads.
 struct BatchContext {
   bool training = false;
   uint64_t seed = 0;
   int64_t epoch = 0;
   AugmentOptions augment = {};
+  int64_t threads = 0;
 };
 
 // Examples 0 .. n-1, each once, in batches. In training their order is a function of the seed and the epoch;
-// `by_length` sorts within windows of many batches, so that little is padded and order stays random.
+// `by_length` sorts within windows of many batches, so that little is padded and order stays random. With
+// repeated augmentation (options.augment.image.repeats), some of them several times: copy c of example i is
+// number c n + i.
 std::vector<std::vector<int64_t>> plan_epoch(std::span<const int64_t> lengths, const BatchOptions& options,
                                              uint64_t seed, int64_t epoch);
 // For evaluation: the longest first, so that what does not fit into memory fails at once.
 std::vector<std::vector<int64_t>> plan_once(std::span<const int64_t> lengths, const BatchOptions& options);
 
+// Of numbers as plan_epoch gives them.
 Batch make_batch(const Part& part, const Encoder& encoder, std::span<const int64_t> examples, int documents,
                  const BatchContext& context = {});
 

@@ -35,6 +35,8 @@ DataFormat image_format(const fs::path& path) {
     return DataFormat::cifar;
   if (any_name(path, [](const std::string& name) { return name.find("-idx") != std::string::npos; }))
     return DataFormat::idx;
+  if (any_name(path, [](const std::string& name) { return extension_of(name) == ".tar"; }))
+    return DataFormat::tar;
   const auto is_pathfinder = [](const std::string& name) {
     return name == "metadata" || name.starts_with("curv_");
   };
@@ -81,6 +83,9 @@ void read_path(const fs::path& path, DataFormat format, const DatasetRequest& re
     case DataFormat::images:
       require_input<ImageInput>(request, format);
       return read_images(path, data, sink, problems);
+    case DataFormat::tar:
+      require_input<ImageInput>(request, format);
+      return read_tar(path, data, sink, problems);
     case DataFormat::series:
       return read_series(path, data, require_input<SeriesInput>(request, format), sink, problems);
     case DataFormat::automatic:
@@ -219,11 +224,12 @@ class Labeller {
   std::map<std::string, int64_t> numbers_;
 };
 
-// Another way to make it would have another prefix: checksums of different ways cannot be compared.
+// Another way to make it has another prefix: checksums of different ways cannot be compared. That of examples
+// that were not read is of their places.
 std::string checksum(const Numbers& used, const Examples& examples) {
   uint64_t sum = 0;  // a sum does not depend on the order
   for (const int64_t number : used) sum += hash_text(examples.label(number), examples.content_hash(number));
-  return "h1-" + hexadecimal(sum);
+  return (examples.has_unread() ? "p1-" : "h1-") + hexadecimal(sum);
 }
 
 // A random choice of as many of each split as the options allow.

@@ -18,7 +18,8 @@ struct Dataset {
   int64_t outputs = 0;               // classes, or numbers a record of a regression has
   int64_t problems = 0;              // examples left out
   std::vector<Problem> first_problems;
-  std::string checksum;  // of all examples, whatever their order: "h1-", which names the way, and a hash
+  std::string
+      checksum;  // of all examples, whatever their order: "h1-" or "p1-", which names the way, and a hash
 
   const Part& part(Split split) const;
 };

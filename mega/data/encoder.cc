@@ -1,10 +1,11 @@
 #include "mega/data/encoder.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "mega/base/error.h"
-#include "mega/data/formats/resample.h"
+#include "mega/data/augment/picture_changes.h"
 
 namespace mega::data {
 namespace {
@@ -22,6 +23,7 @@ int64_t max_length(const InputOptions& input) {
 
 Encoder::Encoder(Signature signature, Token cls, std::shared_ptr<const Tokenizer> tokenizer)
     : signature_(std::move(signature)), cls_(cls), tokenizer_(std::move(tokenizer)) {
+  validate(signature_.input);
   if (tokenizer_ == nullptr) tokenizer_ = make_tokenizer(signature_, INT64_MAX);
 }
 
@@ -45,24 +47,8 @@ Sequence Encoder::encode(const Record& record, int document, const Augmenter& au
     sequence.length = static_cast<int64_t>(sequence.tokens.size());
     return sequence;
   }
-  if (const auto* image = std::get_if<ImageInput>(&signature_.input.input)) {
-    const auto encode_pixels = [&](const auto& pixels) {
-      sequence.values.reserve(pixels.size());
-      for (const auto pixel : pixels) {
-        const double grey = static_cast<double>(static_cast<unsigned char>(pixel)) / 255.0;
-        sequence.values.push_back(static_cast<float>((grey - image->mean) / image->deviation));
-      }
-      sequence.length = static_cast<int64_t>(sequence.values.size());
-    };
-    if (!record.picture.empty()) {
-      encode_pixels(resampled(to_grey(record.picture), image->height, image->width, Filter::bilinear).pixels);
-      return sequence;
-    }
-    require(static_cast<int64_t>(record.bytes.size()) == image->height * image->width, record.where, ": ",
-            record.bytes.size(), " pixels where the input is ", image->height, " by ", image->width);
-    encode_pixels(record.bytes);
-    return sequence;
-  }
+  if (const auto* image = std::get_if<ImageInput>(&signature_.input.input))
+    return encode_picture(record, *image, augmenter);
   require(static_cast<int64_t>(record.values.size()) % channels() == 0, record.where, ": ",
           record.values.size(), " numbers do not divide into positions of ", channels(), " channels");
   sequence.length = length(record);
@@ -75,6 +61,44 @@ Sequence Encoder::encode(const Record& record, int document, const Augmenter& au
   augmenter.change(values, channels(),
                    [&](size_t i) { return rests_at_mean ? signature_.mean[statistic(i)] : 0.0F; });
   sequence.values = standardize(std::move(values));
+  return sequence;
+}
+
+Sequence Encoder::encode_picture(const Record& record, const ImageInput& image,
+                                 const Augmenter& augmenter) const {
+  Picture converted;
+  const Picture* picture = &record.picture;
+  if (picture->empty()) {
+    const int64_t pixels = image.height * image.width, bytes = std::ssize(record.bytes);
+    require(bytes == pixels || bytes == pixels * image.channels, record.where, ": ", bytes,
+            " pixels where the input is ", image.height, " by ", image.width);
+    converted = Picture(image.height, image.width, bytes / pixels);
+    converted.samples.assign(record.bytes.begin(), record.bytes.end());
+    picture = &converted;
+  }
+  if (picture->channels != image.channels) {
+    converted = with_channels(*picture, image.channels);
+    picture = &converted;
+  }
+  const ImageAugmentOptions& augment = augmenter.options().image;
+  const PictureChanges changes =
+      draw_changes(augment, image, picture->height, picture->width, augmenter.seed());
+  const Picture seen = changed(*picture, changes, fill_of(image));
+
+  std::vector<std::array<float, 256>> values(static_cast<size_t>(image.channels));  // of each sample
+  for (int64_t channel = 0; channel < image.channels; ++channel)
+    for (size_t sample = 0; sample < 256; ++sample)
+      values[static_cast<size_t>(channel)][sample] = static_cast<float>(
+          (static_cast<double>(sample) / 255.0 - image.mean_of(channel)) / image.deviation_of(channel));
+  Sequence sequence;
+  sequence.length = image.height * image.width;
+  sequence.values.resize(seen.samples.size());
+  for (size_t i = 0; i < seen.samples.size(); i += values.size())
+    for (size_t channel = 0; channel < values.size(); ++channel)
+      sequence.values[i + channel] = values[channel][seen.samples[i + channel]];
+  if (changes.erased)
+    erase(sequence.values, image.width, image.channels, *changes.erased,
+          draw_noise(*changes.erased, image.channels, changes.noise), augment.erase_limit);
   return sequence;
 }
 
@@ -96,9 +120,14 @@ int64_t Encoder::length(const Record& record, int document) const {
   if (const auto* text = std::get_if<TextInput>(&signature_.input.input))
     return tokenizer_->document_length(document == 0 ? record.bytes : record.second, text->max_length) +
            (cls_ >= 0 ? 1 : 0);
-  if (const auto* image = std::get_if<ImageInput>(&signature_.input.input))
-    return record.picture.empty() ? static_cast<int64_t>(record.bytes.size()) : image->height * image->width;
+  if (const auto fixed = fixed_length()) return *fixed;
   return cut(static_cast<int64_t>(record.values.size()) / channels(), max_length(signature_.input));
+}
+
+std::optional<int64_t> Encoder::fixed_length() const {
+  if (const auto* image = std::get_if<ImageInput>(&signature_.input.input))
+    return image->height * image->width;
+  return std::nullopt;
 }
 
 void fit_statistics(Signature& signature, const Part& part) {

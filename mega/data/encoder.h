@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@
 
 namespace mega::data {
 
-// A sequence: tokens, or real numbers, position by position with their channels together.
+// A sequence: tokens, or real numbers, position by position with their channels together; the positions of a
+// picture are its pixels, row by row.
 struct Sequence {
   std::vector<Token> tokens;
   std::vector<float> values;
@@ -33,6 +35,9 @@ class Encoder {
   // to count them.
   int64_t length(const Record& record, int document = 0) const;
 
+  // The length of every example, where the input has one size.
+  std::optional<int64_t> fixed_length() const;
+
   int64_t channels() const;
   Token cls() const { return cls_; }
   const Signature& signature() const { return signature_; }
@@ -41,6 +46,7 @@ class Encoder {
   // Of a text with bytes left out, or of a window of it.
   std::vector<Token> augmented_tokens(const std::string& text, int64_t max_length,
                                       const Augmenter& augmenter) const;
+  Sequence encode_picture(const Record& record, const ImageInput& image, const Augmenter& augmenter) const;
   // Which statistic a number belongs to: one per channel, or per position and channel; the last position's
   // stands for all beyond it.
   size_t statistic(size_t i) const;

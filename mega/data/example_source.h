@@ -24,7 +24,8 @@ class ExampleSource : public BatchSource {
     return plan_epoch(lengths_, options_, seed_, epoch);
   }
   Batch make(std::span<const int64_t> examples) override {
-    return make_batch(part_, encoder_, examples, options_.documents, {true, seed_, epoch_, options_.augment});
+    return make_batch(part_, encoder_, examples, options_.documents,
+                      {true, seed_, epoch_, options_.augment, options_.threads});
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
+#include "mega/base/hash.h"
 #include "mega/base/strings.h"
 #include "mega/base/system/memory_limit.h"
 #include "mega/data/corpus/cache_folder.h"
@@ -94,20 +95,36 @@ int64_t cost_of(const std::string& text) {
 
 Examples::Examples(int64_t memory) : Examples(memory, std::max(memory, memory_limit() / 4)) {}
 
-void Examples::add(Record&& record, const std::shared_ptr<const ExampleFiles>& files) {
+template <class Fill>
+void Examples::add_entry(const Record& record, const Fill& fill) {
   try {
     Entry entry;
-    entry.hash = data::content_hash(record);
     entry.split = record.split;
     entry.label = number_of_label(record.label);
     set_where(entry, record.where);
     check_index(record.where);
-    keep_content(entry, record, files);
+    fill(entry);
     entries_.push_back(std::move(entry));
   } catch (const std::bad_alloc&) {
     fail(record.where, ": not enough memory for more than ", with_thousands(size()),
          " examples; lower data.memory, or use fewer");
   }
+}
+
+void Examples::add(Record&& record, const std::shared_ptr<const ExampleFiles>& files) {
+  add_entry(record, [&](Entry& entry) {
+    entry.hash = data::content_hash(record);
+    keep_content(entry, record, files);
+  });
+}
+
+void Examples::add_unread(Record&& record, const std::shared_ptr<const ExampleFiles>& files) {
+  add_entry(record, [&](Entry& entry) {
+    entry.hash = hash_text(record.where);
+    entry.unread = true;
+    entry.place = place_of(files);
+  });
+  unread_ = true;
 }
 
 // A few compressed bytes can unpack to any number of lines.
@@ -163,8 +180,7 @@ void Examples::keep_content(Entry& entry, const Record& record,
     return;
   }
   if (files) {
-    if (files_.empty() || files_.back() != files) files_.push_back(files);
-    entry.place = kInFile - (static_cast<int64_t>(files_.size()) - 1);
+    entry.place = place_of(files);
     return;
   }
   if (!spool_) {
@@ -174,6 +190,11 @@ void Examples::keep_content(Entry& entry, const Record& record,
   std::string bytes(sizeof head + head.body(), '\0');
   write_content(head, record, bytes.data());
   entry.place = spool_->append(bytes);
+}
+
+int64_t Examples::place_of(const std::shared_ptr<const ExampleFiles>& files) {
+  if (files_.empty() || files_.back() != files) files_.push_back(files);
+  return kInFile - (std::ssize(files_) - 1);
 }
 
 void Examples::drop(int64_t number) {
@@ -209,7 +230,8 @@ Record Examples::get(int64_t number) const {
     require(entry.content != nullptr, where, ": its content was dropped");
     record = read_body(read_head(entry.content.get()), entry.content.get() + sizeof(Head));
   } else if (entry.place <= kInFile) {
-    record = read_again(*files_[static_cast<size_t>(kInFile - entry.place)], where, entry.hash);
+    const ExampleFiles& files = *files_[static_cast<size_t>(kInFile - entry.place)];
+    record = entry.unread ? files.read(files.folder / where) : read_again(files, where, entry.hash);
   } else {
     std::array<char, sizeof(Head)> bytes;
     spool_->read(entry.place, bytes);

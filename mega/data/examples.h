@@ -25,6 +25,9 @@ class Examples : public RecordSink {
 
   using RecordSink::add;
   void add(Record&& record, const std::shared_ptr<const ExampleFiles>& files) override;
+  bool takes_unread() const override { return true; }
+  // Its hash is that of its place, and it is read when it is asked for, each time.
+  void add_unread(Record&& record, const std::shared_ptr<const ExampleFiles>& files) override;
   int64_t size() const override { return static_cast<int64_t>(entries_.size()); }
 
   // The whole record; by any number of threads, but not while something is added. A file that has changed
@@ -45,6 +48,8 @@ class Examples : public RecordSink {
   int64_t bytes_in_file() const { return spool_ ? spool_->size() : 0; }
   // Whether get() never has to wait for a disk.
   bool in_memory() const { return !spool_ && files_.empty(); }
+  // Whether some were never read.
+  bool has_unread() const { return unread_; }
 
  private:
   // Where the content is: kHeld, a file of examples (kInFile and below), or from 0 on a place in the spool.
@@ -57,17 +62,23 @@ class Examples : public RecordSink {
     int64_t place = kHeld;
     std::unique_ptr<char[]> content;
     Split split = Split::unknown;
+    bool unread = false;  // its hash is not of its content
   };
 
   const Entry& entry(int64_t number) const { return entries_[static_cast<size_t>(number)]; }
   void set_where(Entry& entry, const std::string& where);
   uint32_t number_of_label(const std::string& label);
   void check_index(const std::string& where) const;
+  // Adds an entry that `fill` completes with where its content is.
+  template <class Fill>
+  void add_entry(const Record& record, const Fill& fill);
+  int64_t place_of(const std::shared_ptr<const ExampleFiles>& files);
   void keep_content(Entry& entry, const Record& record, const std::shared_ptr<const ExampleFiles>& files);
   Record read_again(const ExampleFiles& files, const std::string& where, uint64_t hash) const;
 
   int64_t memory_, index_memory_;
   int64_t held_ = 0;
+  bool unread_ = false;
   int64_t name_bytes_ = 0, label_bytes_ = 0;  // of the index
   std::vector<Entry> entries_;
   std::vector<std::string> names_;

@@ -15,14 +15,17 @@
 
 namespace mega::data {
 
+inline constexpr int64_t kAllCores = 0;
+
 // Calls make(i) for each i < count on several threads and use(i, result) in order on this one. Results that
 // wait for their turn are bounded, in number and in their bytes, size_of(result). What `make` throws is
-// thrown here when its turn comes.
+// thrown here when its turn comes. One thread is this one.
 template <class Make, class SizeOf, class Use>
-void in_order(int64_t count, const Make& make, const SizeOf& size_of, const Use& use) {
+void in_order(int64_t count, const Make& make, const SizeOf& size_of, const Use& use,
+              int64_t threads = kAllCores) {
   using Result = std::invoke_result_t<Make, int64_t>;
   constexpr int64_t kMostResults = 1024, kMostBytes = int64_t{64} << 20;
-  if (count < 2) {
+  if (count < 2 || threads == 1) {
     for (int64_t i = 0; i < count; ++i) use(i, make(i));
     return;
   }
@@ -75,7 +78,8 @@ void in_order(int64_t count, const Make& make, const SizeOf& size_of, const Use&
       threads.clear();
     }
   } workers{mutex, changed, stop, {}};
-  const auto threads = static_cast<int64_t>(std::clamp(std::thread::hardware_concurrency(), 2U, 16U));
+  if (threads == kAllCores)
+    threads = static_cast<int64_t>(std::clamp(std::thread::hardware_concurrency(), 2U, 16U));
   for (int64_t i = 0; i < std::min(threads, count); ++i) workers.threads.emplace_back(work);
 
   while (used < count) {

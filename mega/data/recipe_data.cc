@@ -53,7 +53,7 @@ void fit_recipe(Recipe& recipe, const Dataset& dataset) {
           in_quotes(dataset.classes.empty() ? "" : dataset.classes.front()),
           ": there is nothing to tell apart");
   shared->classes = dataset.outputs;
-  if (const auto* series = std::get_if<SeriesInput>(&recipe.input.input)) shared->channels = series->channels;
+  if (shared->input != InputKind::tokens) shared->channels = channels_of(recipe.input);
   check_input(recipe.input, *shared);
 }
 

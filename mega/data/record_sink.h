@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "mega/data/record.h"
 
@@ -37,6 +38,12 @@ class RecordSink {
   // `files` may be null: the record cannot be read again.
   virtual void add(Record&& record, const std::shared_ptr<const ExampleFiles>& files) = 0;
   void add(Record&& record) { add(std::move(record), nullptr); }
+
+  // Whether it reads contents itself, later. Then it takes records that have all but their content.
+  virtual bool takes_unread() const { return false; }
+  virtual void add_unread(Record&& record, const std::shared_ptr<const ExampleFiles>& files) {
+    add(std::move(record), files);
+  }
 
   virtual int64_t size() const = 0;
 };

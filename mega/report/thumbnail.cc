@@ -11,8 +11,6 @@
 namespace mega {
 namespace {
 
-constexpr int64_t kLongestSide = 1 << 14;
-
 std::string big_endian(uint64_t value) {
   std::string bytes;
   for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(value >> shift & 0xFF);

@@ -8,6 +8,8 @@
 namespace mega {
 
 struct Thumbnail {
+  static constexpr int64_t kLongestSide = 1 << 14;
+
   int64_t width = 0;
   int64_t height = 0;
   int64_t channels = 0;          // 1: grey; 2: grey, alpha; 3: red, green, blue; 4: those and alpha

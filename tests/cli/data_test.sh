@@ -43,5 +43,20 @@ check 1 "the text is empty" empty.csv
 check 1 "no such file" none.csv
 check 1 "no column \"stars\"" good.csv --set data.label_column=stars --set data.header=yes
 
+# Pictures, as they are and as a model sees them.
+for class in cat dog; do
+  mkdir -p "$work/photos/$class"
+  for i in 1 2 3 4 5 6; do
+    { printf 'P6 20 12 255\n' && head -c 720 /dev/zero | tr '\0' "\\$((100 + i))"; } >"$work/photos/$class/$i.ppm"
+  done
+done
+show=(data show image-small "$work/photos" --out "$work/sheet.png" --set input.channels=3)
+expect 0 "sheet.png: 4 training pictures" "${show[@]}" --count 4 --set augment.image.crop=true --set augment.image.mixup=0.8
+[ "$(head -c 4 "$work/sheet.png" | tail -c 3)" = PNG ] || failed "no PNG file"
+expect 1 "augment.image: is for input.kind = image" data show text-small "$work/good.csv" --out "$work/x.png" \
+  "${bytes[@]}" --set augment.image.flip=0.5
+expect 1 "only pictures can be shown" data show text-small "$work/good.csv" --out "$work/x.png" "${bytes[@]}"
+[ ! -e "$work/x.png" ] || failed "a sheet of texts"
+
 echo "$failures failures"
 [ "$failures" = 0 ]

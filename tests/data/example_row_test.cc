@@ -62,7 +62,8 @@ TEST(ExampleRow, SeriesAreSplitIntoChannels) {
 
 TEST(ExampleRow, PicturesKeepTheirColours) {
   Record record;
-  record.picture = {2, 3, 3, std::vector<uint8_t>(18, 200)};
+  record.picture = Picture(2, 3, 3);
+  record.picture.samples.assign(18, 200);
   record.picture.samples[0] = 0;
   const Report::ExampleRow row = row_of(record, {ImageInput()});
   EXPECT_EQ(row.facts, "3 × 2 pixels");
@@ -71,7 +72,7 @@ TEST(ExampleRow, PicturesKeepTheirColours) {
   EXPECT_EQ(back.height, 2);
   EXPECT_EQ(back.samples, record.picture.samples);
 
-  record.picture = {1000, 500, 1, std::vector<uint8_t>(500'000, 7)};
+  record.picture = Picture(1000, 500, 1);
   EXPECT_EQ(row_of(record, {ImageInput()}).facts, "500 × 1,000 pixels");
   EXPECT_EQ(row_of(record, {ImageInput()}).picture.height, 96);
 }

@@ -36,6 +36,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     Signature signature;
     signature.input.input = ImageInput{4, 5, 0.5, 0.5};
     check(data::Encoder(signature).encode(picture).values.size() == 20);
+    // In colours, changed in every way.
+    ImageInput colours{4, 5};
+    colours.channels = 3;
+    colours.crop = 0.8;
+    signature.input.input = colours;
+    AugmentOptions augment;
+    augment.image.crop = true;
+    augment.image.flip = augment.image.jitter = augment.image.erase = 0.5;
+    augment.image.operations = 3;
+    check(data::Encoder(signature).encode(picture, 0, {augment, size}).values.size() == 60);
+    check(data::Encoder(signature).encode(picture).values.size() == 60);
   });
   unless_error([&] {
     const data::Record sound = data::read_sound(path, AudioInput{8000, 64, Standardize::none});

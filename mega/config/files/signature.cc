@@ -136,6 +136,7 @@ Signature read_signature(const Safetensors& file, const std::string& where) {
     return parse_json(found->second, where + ": " + key, {.depth = 8, .values = 1 << 20});
   };
   options_from_json(signature.input, json_at(kInputKey), {where + ": " + kInputKey, {}, ""});
+  validate(signature.input);
   options_from_json(signature.data, json_at(kDataKey), {where + ": " + kDataKey, {}, ""});
   signature.classes = read_classes(json_at(kClassesKey), where + ": " + kClassesKey);
   for (const auto& [name, values] : statistics(signature))
@@ -198,11 +199,10 @@ void check_input(const InputOptions& input, const SequenceOptions& options) {
     require(options.vocabulary > types, "model.vocabulary = ", options.vocabulary,
             " is too small: input.units = ", to_string(text->units), " needs more than ", types);
   }
-  const auto* series = std::get_if<SeriesInput>(&input.input);
+  validate(input);
   if (options.input != InputKind::tokens)
-    require(options.channels == (series != nullptr ? series->channels : 1),
-            "model.channels = ", options.channels, " does not fit the input, which has ",
-            series != nullptr ? series->channels : 1);
+    require(options.channels == channels_of(input), "model.channels = ", options.channels,
+            " does not fit the input, which has ", channels_of(input));
 }
 
 std::shared_ptr<const Tokenizer> check_signature(const Signature& signature, const SequenceOptions& options) {

@@ -10,7 +10,7 @@
 namespace mega {
 
 // Layouts of data on disk; docs/data.md describes each.
-enum class DataFormat { automatic, listops, text, pairs, cifar, idx, pathfinder, audio, images, series };
+enum class DataFormat { automatic, listops, text, pairs, cifar, idx, pathfinder, audio, images, tar, series };
 
 // Whether the first line of a table names its columns.
 enum class Header { automatic, yes, no };
@@ -26,6 +26,7 @@ struct EnumNames<DataFormat> {
                                                         {DataFormat::pathfinder, "pathfinder"},
                                                         {DataFormat::audio, "audio"},
                                                         {DataFormat::images, "images"},
+                                                        {DataFormat::tar, "tar"},
                                                         {DataFormat::series, "series"}});
 };
 template <>
@@ -49,6 +50,8 @@ struct DataOptions {
   int64_t evaluation_limit = 0;
   bool skip_broken = false;
   int64_t memory = -1;
+  bool lazy = false;
+  int64_t jpeg_side = 0;
   std::vector<std::string> classes;
   std::string text_column;
   std::string second_column;
@@ -86,6 +89,14 @@ struct DataOptions {
             "bytes of examples that are kept in memory, the others are read from disk when needed; "
             "-1: a quarter of what the machine has",
             Range{-1, 1e15});
+    v.field("lazy", self.lazy,
+            "examples that are a file each are not read when the data set is loaded, only when a batch needs "
+            "them; a broken one then stops the run when its turn comes, unless skip_broken has all of them "
+            "read first");
+    v.field("jpeg_side", self.jpeg_side,
+            "JPEG files are decoded at 1/2, 1/4 or 1/8 of their size where their shorter side keeps so many "
+            "pixels: quicker, but not exact; 0: whole",
+            Range{0, 1e6});
     v.field("classes", self.classes, "use these classes only, in this order; empty: all there are");
     v.field("text_column", self.text_column, "column of the text: its name, or its number from 1");
     v.field("second_column", self.second_column, "column of a pair's second text, or of the translation");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "mega/base/options/options.h"
 #include "mega/text/tokenizer_options.h"
@@ -39,20 +40,47 @@ struct TextInput : TokenizerOptions {
   }
 };
 
-// Grey values, row by row. Colours become luma (ITU-R 601); another size is scaled to this one.
+// How a picture is scaled: averages and straight lines, or sharper, with Pillow's cubic.
+enum class ImageFilter { bilinear, bicubic };
+
+template <>
+struct EnumNames<ImageFilter> {
+  static constexpr auto names =
+      enum_table<ImageFilter>({{ImageFilter::bilinear, "bilinear"}, {ImageFilter::bicubic, "bicubic"}});
+};
+
+// Grey values or colours, row by row. Colours become luma (ITU-R 601) where there is one channel; another
+// size is scaled to this one.
 struct ImageInput {
   static constexpr const char* kind = "image";
   int64_t height = 32;
   int64_t width = 32;
   double mean = 0.5;
   double deviation = 0.5;
+  int64_t channels = 1;
+  std::vector<double> means = {};
+  std::vector<double> deviations = {};
+  ImageFilter filter = ImageFilter::bilinear;
+  double crop = 0.0;
+
+  // Of a channel.
+  double mean_of(int64_t channel) const;
+  double deviation_of(int64_t channel) const;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
     v.field("height", self.height, "rows of pixels", Range{1, 1 << 16});
     v.field("width", self.width, "pixels in a row", Range{1, 1 << 16});
-    v.field("mean", self.mean, "taken off a grey value between 0 and 1", Range{-1e3, 1e3});
+    v.field("mean", self.mean, "taken off a value between 0 and 1", Range{-1e3, 1e3});
     v.field("deviation", self.deviation, "then divides it", Range{1e-6, 1e3});
+    v.field("channels", self.channels, "1 for shades of grey, 3 for red, green and blue", Range{1, 3});
+    v.field("means", self.means, "a mean for each channel, in place of `mean`", Range{-1e3, 1e3});
+    v.field("deviations", self.deviations, "the same for `deviation`", Range{1e-6, 1e3});
+    v.field("filter", self.filter, "how pictures of another size are scaled");
+    v.field("crop", self.crop,
+            "share of the scaled picture's side that is kept, around its centre, e.g. 0.875; 0 scales the "
+            "whole picture, whatever its shape",
+            Range{0, 1});
   }
 };
 
@@ -146,6 +174,9 @@ TranslationTextOptions target_text(const TranslationInput& input);
 
 // None for texts and images.
 Standardize standardization(const InputOptions& options);
+
+// Throws where fields do not fit each other.
+void validate(const InputOptions& options);
 
 // Numbers at each position.
 int64_t channels_of(const InputOptions& options);

@@ -25,6 +25,7 @@ Recipe parse_recipe(std::string_view text, const std::string& where) {
 
 void validate(const Recipe& recipe) {
   validate(recipe.model);
+  validate(recipe.input);
   validate(recipe.train);
   check_augmentation(recipe.augment, recipe.input);
 }

@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "mega/base/random.h"
+#include "mega/data/augment/draws.h"
 
 namespace mega::data {
 namespace {
-
-// Box and Muller; the standard library's distribution differs between implementations.
-double draw_normal(Random& draws) {
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - draws.unit()));
-  return radius * std::cos(2.0 * std::numbers::pi * draws.unit());
-}
 
 // The deviation of each channel over a clip.
 std::vector<double> deviations(const std::vector<float>& values, size_t channels) {

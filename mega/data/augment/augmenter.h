@@ -18,6 +18,9 @@ class Augmenter {
   Augmenter() = default;  // changes nothing
   Augmenter(const AugmentOptions& options, uint64_t seed) : options_(options), seed_(seed) {}
 
+  const AugmentOptions& options() const { return options_; }
+  uint64_t seed() const { return seed_; }
+
   bool crops() const { return options_.crop; }
   bool changes_texts() const { return options_.crop || options_.byte_dropout > 0; }
 

@@ -5,9 +5,12 @@
 #include <jerror.h>
 // clang-format on
 
+#include <algorithm>
 #include <csetjmp>
+#include <utility>
 
 #include "mega/base/error.h"
+#include "mega/data/formats/exif.h"
 #include "mega/data/formats/picture_decoders.h"
 
 // libjpeg ends the program at an error unless the handler jumps away. The functions that call setjmp here
@@ -47,16 +50,53 @@ void on_progress(j_common_ptr jpeg) {
   std::longjmp(reading->escape, 1);
 }
 
+constexpr int kExifMarker = JPEG_APP0 + 1;
+
+J_COLOR_SPACE output_space(J_COLOR_SPACE space) {
+  if (space == JCS_GRAYSCALE) return JCS_GRAYSCALE;
+  return space == JCS_CMYK || space == JCS_YCCK ? JCS_CMYK : JCS_RGB;
+}
+
+int orientation_of(const jpeg_decompress_struct& jpeg) {
+  for (auto marker = jpeg.marker_list; marker != nullptr; marker = marker->next) {
+    const std::string_view data(reinterpret_cast<const char*>(marker->data), marker->data_length);
+    if (marker->marker == kExifMarker && data.starts_with("Exif")) return exif_orientation(data);
+  }
+  return 1;
+}
+
+// Inks, which files hold inverted, to red, green and blue, as Pillow does it.
+Picture without_inks(const Picture& inks) {
+  Picture picture(inks.height, inks.width, 3);
+  const uint8_t* ink = inks.samples.data();
+  for (size_t i = 0; i < picture.samples.size(); i += 3, ink += 4) {
+    const int white = ink[3];
+    for (size_t c = 0; c < 3; ++c) {
+      const int product = (255 - ink[c]) * white + 128;
+      picture.samples[i + c] = static_cast<uint8_t>(white - (((product >> 8) + product) >> 8));
+    }
+  }
+  return picture;
+}
+
 // False after an error of libjpeg.
-bool read_header(Reading& reading, std::string_view bytes) {
+bool read_header(Reading& reading, std::string_view bytes, const DecodeOptions& options) {
   if (setjmp(reading.escape)) return false;
   jpeg_create_decompress(&reading.jpeg);
   reading.jpeg.client_data = &reading;
   reading.jpeg.progress = &reading.progress;
   jpeg_mem_src(&reading.jpeg, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  jpeg_save_markers(&reading.jpeg, kExifMarker, 0xFFFF);
   jpeg_read_header(&reading.jpeg, TRUE);
-  reading.jpeg.out_color_space = reading.jpeg.jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
+  reading.jpeg.out_color_space = output_space(reading.jpeg.jpeg_color_space);
   reading.jpeg.dct_method = JDCT_ISLOW;
+  const int64_t side = std::min(reading.jpeg.image_height, reading.jpeg.image_width);
+  reading.jpeg.scale_num = 1;
+  reading.jpeg.scale_denom = 1;
+  while (options.jpeg_side > 0 && reading.jpeg.scale_denom < 8 &&
+         side >= options.jpeg_side * 2 * reading.jpeg.scale_denom)
+    reading.jpeg.scale_denom *= 2;
+  jpeg_calc_output_dimensions(&reading.jpeg);
   return true;
 }
 
@@ -74,7 +114,7 @@ bool read_rows(Reading& reading, Picture& picture) {
 
 }  // namespace
 
-Picture decode_jpeg(std::string_view bytes, const std::string& name) {
+Picture decode_jpeg(std::string_view bytes, const std::string& name, const DecodeOptions& options) {
   Picture picture;
   Reading reading;
   reading.jpeg.err = jpeg_std_error(&reading.errors);
@@ -85,11 +125,15 @@ Picture decode_jpeg(std::string_view bytes, const std::string& name) {
   const auto check = [&](bool ok) {
     require(ok, name, ": a JPEG file that cannot be read: ", reading.error);
   };
-  check(read_header(reading, bytes));
-  set_size(picture, reading.jpeg.image_height, reading.jpeg.image_width,
-           reading.jpeg.out_color_space == JCS_GRAYSCALE ? 1 : 3, name);
+  check(read_header(reading, bytes, options));
+  // Of the whole picture, also where it is scaled: a progressive file needs memory for all of it.
+  check_size(reading.jpeg.image_height, reading.jpeg.image_width, name);
+  set_size(picture, reading.jpeg.output_height, reading.jpeg.output_width, reading.jpeg.out_color_components,
+           name);
+  const int orientation = orientation_of(reading.jpeg);  // before the end, which frees it
   check(read_rows(reading, picture));
-  return picture;
+  if (picture.channels == 4) picture = without_inks(picture);
+  return upright(std::move(picture), orientation);
 }
 
 }  // namespace mega::data

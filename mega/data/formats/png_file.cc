@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mega/base/error.h"
+#include "mega/data/formats/exif.h"
 #include "mega/data/formats/image_file.h"
 #include "mega/data/formats/picture_decoders.h"
 
@@ -59,8 +60,15 @@ bool read_header(Reading& reading) {
 bool read_rows(Reading& reading, png_bytepp rows) {
   if (setjmp(png_jmpbuf(reading.png))) return false;
   png_read_image(reading.png, rows);
-  png_read_end(reading.png, nullptr);
+  png_read_end(reading.png, reading.info);
   return true;
+}
+
+int orientation_of(const Reading& reading) {
+  png_bytep exif = nullptr;
+  png_uint_32 size = 0;
+  if (png_get_eXIf_1(reading.png, reading.info, &size, &exif) == 0) return 1;
+  return exif_orientation({reinterpret_cast<const char*>(exif), size});
 }
 
 bool write_rows(Writing& writing, const GreyImage& image) {
@@ -95,7 +103,7 @@ Picture decode_png(std::string_view bytes, const std::string& name) {
     rows.push_back(&picture.samples[static_cast<size_t>(y * picture.width * picture.channels)]);
   }
   check(read_rows(reading, rows.data()));
-  return picture;
+  return upright(std::move(picture), orientation_of(reading));
 }
 
 std::string encode_png(const GreyImage& image) {

@@ -176,43 +176,51 @@ bool wanted_class(const DataOptions& options, const std::string& label) {
   return classes.empty() || std::find(classes.begin(), classes.end(), label) != classes.end();
 }
 
+PathLabels::PathLabels(const DataOptions& options, Problems& problems, bool required)
+    : options_(options),
+      problems_(problems),
+      required_(required),
+      pattern_(compiled(options.label_pattern, "label_pattern")),
+      split_(options) {
+  require(!pattern_ || pattern_->mark_count() > 0, "label_pattern = ", in_quotes(options.label_pattern),
+          " has no group; put the part that is the label in ( )");
+}
+
+bool PathLabels::describe(LabelledFile& file) {
+  const fs::path relative = file.relative;
+  file.split = split_(relative);
+  if (pattern_) {
+    std::smatch match;
+    if (search(file.relative, match, *pattern_, "label_pattern")) file.label = match[1];
+    if (file.label.empty() && required_) {
+      problems_.add(file.relative, "label_pattern finds no label in this path");
+      return false;
+    }
+  } else {
+    if (file.relative.starts_with("train/unsup/")) return false;
+    file.label = class_folder(relative);
+    if (file.label.empty()) {
+      if (is_about_the_data(relative)) return false;
+      if (required_) {
+        problems_.add(file.relative, "not in a folder of a class; move it into one, or set label_pattern");
+        return false;
+      }
+    }
+  }
+  return wanted_class(options_, file.label);
+}
+
 std::vector<LabelledFile> labelled_files(const fs::path& folder, const std::vector<std::string>& extensions,
                                          const DataOptions& options, Problems& problems,
                                          bool labels_required) {
-  const auto label_pattern = compiled(options.label_pattern, "label_pattern");
-  const SplitRule split(options);
-  require(!label_pattern || label_pattern->mark_count() > 0,
-          "label_pattern = ", in_quotes(options.label_pattern),
-          " has no group; put the part that is the label in ( )");
-
+  PathLabels labels(options, problems, labels_required);
   std::vector<LabelledFile> files;
   std::vector<fs::path> others;
-  std::smatch match;
   for (fs::path& path : list_files(folder, extensions, &others)) {
     LabelledFile file;
-    const fs::path relative = path.lexically_relative(folder);
-    file.relative = relative.generic_string();
+    file.relative = path.lexically_relative(folder).generic_string();
     file.absolute = std::move(path);
-    file.split = split(relative);
-
-    if (label_pattern) {
-      if (search(file.relative, match, *label_pattern, "label_pattern")) file.label = match[1];
-      if (file.label.empty() && labels_required) {
-        problems.add(file.relative, "label_pattern finds no label in this path");
-        continue;
-      }
-    } else {
-      if (file.relative.starts_with("train/unsup/")) continue;
-      file.label = class_folder(relative);
-      if (file.label.empty()) {
-        if (is_about_the_data(relative)) continue;
-        if (labels_required) {
-          problems.add(file.relative, "not in a folder of a class; move it into one, or set label_pattern");
-          continue;
-        }
-      }
-    }
-    if (wanted_class(options, file.label)) files.push_back(std::move(file));
+    if (labels.describe(file)) files.push_back(std::move(file));
   }
   for (const fs::path& other : others)
     problems.add(other.lexically_relative(folder).generic_string(),

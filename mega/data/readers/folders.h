@@ -55,6 +55,23 @@ struct LabelledFile {
   Split split = Split::unknown;
 };
 
+// What a path within the data says of label and split, as labelled_files() has it.
+class PathLabels {
+ public:
+  PathLabels(const DataOptions& options, Problems& problems, bool required);
+
+  // Sets label and split of a file by its relative path. False where it is none of the examples; one without
+  // a label that should have one is a problem.
+  bool describe(LabelledFile& file);
+
+ private:
+  const DataOptions& options_;
+  Problems& problems_;
+  bool required_;
+  std::optional<std::regex> pattern_;
+  SplitRule split_;
+};
+
 // The files of a folder per class, in the order of list_files. The label is the name of the nearest folder
 // around a file that is not named after a split, or the first group of options.label_pattern in the relative
 // path. With options.classes, other classes are left out. A pipe, socket or device is a problem. What

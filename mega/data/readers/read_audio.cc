@@ -65,8 +65,8 @@ void read_audio(const fs::path& path, const DataOptions& options, const AudioInp
   require(!files.empty(), path.string(), ": no sound file (wav, flac, ogg, ...) in a folder of a class");
   if (options.test_pattern.empty()) apply_lists(path, files);
   read_files(
-      files, path, [input, whole](const fs::path& file) { return read_sound(file, input, whole); }, sink,
-      problems);
+      files, path, [input, whole](const fs::path& file) { return read_sound(file, input, whole); }, options,
+      sink, problems);
 }
 
 }  // namespace mega::data

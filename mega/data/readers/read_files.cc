@@ -22,17 +22,28 @@ struct Outcome {
 }  // namespace
 
 void read_files(const std::vector<LabelledFile>& files, const std::filesystem::path& folder,
-                const std::function<Record(const std::filesystem::path&)>& read, RecordSink& sink,
-                Problems& problems) {
+                const std::function<Record(const std::filesystem::path&)>& read, const DataOptions& options,
+                RecordSink& sink, Problems& problems) {
   const auto all = std::make_shared<const ExampleFiles>(ExampleFiles{folder, read});
+  const auto describe = [](Record& record, const LabelledFile& file) {
+    record.label = file.label;
+    record.split = file.split;
+    record.where = file.relative;
+  };
+  if (options.lazy && !options.skip_broken && sink.takes_unread()) {
+    for (const LabelledFile& file : files) {
+      Record record;
+      describe(record, file);
+      sink.add_unread(std::move(record), all);
+    }
+    return;
+  }
   const auto make = [&](int64_t i) {
     const LabelledFile& file = files[static_cast<size_t>(i)];
     Outcome outcome;
     try {
       outcome.record = read(file.absolute);
-      outcome.record->label = file.label;
-      outcome.record->split = file.split;
-      outcome.record->where = file.relative;
+      describe(*outcome.record, file);
     } catch (const Error& error) {
       outcome.problem = error.what();
     }

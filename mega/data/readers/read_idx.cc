@@ -71,14 +71,12 @@ fs::path labels_beside(const fs::path& images) {
 }
 
 void read_pair(const fs::path& path, const fs::path& relative, RecordSink& sink, Problems& problems) {
-  constexpr int64_t kMostPixels = int64_t{1} << 26;
   IdxFile images(path, 3);
   IdxFile labels(labels_beside(path), 1);
   const int64_t count = images.size(0), height = images.size(1), width = images.size(2);
   require(labels.size(0) == count, labels.name(), ": ", labels.size(0), " labels for the ", count,
           " pictures of ", images.name());
-  require(height > 0 && width > 0 && height <= kMostPixels / width, images.name(), ": pictures of ", height,
-          " by ", width, " pixels");
+  check_size(height, width, images.name());
 
   const Split split = split_of(relative);
   for (int64_t i = 0; i < count; ++i) {

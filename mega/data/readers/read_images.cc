@@ -1,3 +1,5 @@
+#include "mega/data/readers/read_images.h"
+
 #include "mega/base/error.h"
 #include "mega/base/files/stream.h"
 #include "mega/data/formats/image_file.h"
@@ -9,19 +11,25 @@ namespace mega::data {
 
 namespace fs = std::filesystem;
 
-Record read_image(const fs::path& path) {
-  constexpr size_t kLargestFile = size_t{1} << 28;
+Record decoded_image(const std::string& bytes, const std::string& name, const DataOptions& options) {
   Record record;
-  record.where = path == "-" ? "standard input" : path.string();
-  record.picture = decode_image(read_stream(path, kLargestFile), record.where);
+  record.where = name;
+  record.picture = decode_image(bytes, name, {options.jpeg_side});
   return record;
 }
 
+Record read_image(const fs::path& path, const DataOptions& options) {
+  return decoded_image(read_stream(path, kLargestPictureFile), path == "-" ? "standard input" : path.string(),
+                       options);
+}
+
 void read_images(const fs::path& path, const DataOptions& options, RecordSink& sink, Problems& problems) {
-  const std::vector<LabelledFile> files = labelled_files(
-      path, {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".pnm"}, options, problems, sink.labels().required);
-  require(!files.empty(), path.string(), ": no PNG, JPEG, PGM or PPM file in a folder of a class");
-  read_files(files, path, read_image, sink, problems);
+  const std::vector<LabelledFile> files =
+      labelled_files(path, kPictureExtensions, options, problems, sink.labels().required);
+  require(!files.empty(), path.string(), ": no PNG, JPEG, WebP, PGM or PPM file in a folder of a class");
+  read_files(
+      files, path, [options](const fs::path& file) { return read_image(file, options); }, options, sink,
+      problems);
 }
 
 }  // namespace mega::data

@@ -58,7 +58,7 @@ bool is_plain(const fs::path& path, const InputRequest& request) {
   if (std::holds_alternative<AudioInput>(input)) return true;
   const std::string name = path.filename().string();  // published sets of pictures are one file for many
   return !name.starts_with("data_batch") && !name.starts_with("test_batch") &&
-         name.find("-idx") == std::string::npos;
+         name.find("-idx") == std::string::npos && extension_of(path) != ".tar";
 }
 
 void read_lines(const std::string& path, bool pairs, const std::function<void(Record&&)>& use,
@@ -72,9 +72,10 @@ void read_lines(const std::string& path, bool pairs, const std::function<void(Re
   }
 }
 
-Record read_one(const std::string& path, const InputOptions& input) {
-  if (std::holds_alternative<ImageInput>(input.input)) return read_image(path);
-  if (const auto* audio = std::get_if<AudioInput>(&input.input)) return read_sound(path, *audio);
+Record read_one(const std::string& path, const InputRequest& request) {
+  const auto& input = request.input.input;
+  if (std::holds_alternative<ImageInput>(input)) return read_image(path, request.data);
+  if (const auto* audio = std::get_if<AudioInput>(&input)) return read_sound(path, *audio);
   return read_text_file(path);
 }
 
@@ -91,7 +92,7 @@ void read_plain(const std::string& path, const InputRequest& request,
     return read_lines(path, request.pairs, use, problems);
   Record record;
   try {
-    record = read_one(path, request.input);
+    record = read_one(path, request);
   } catch (const Error& error) {
     if (!problems.skips()) throw;
     return problems.add(path, without_place(error.what(), path));

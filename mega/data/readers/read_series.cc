@@ -354,8 +354,8 @@ void read_class_folders(const fs::path& folder, const DataOptions& options, cons
   require_channels(files, input, options, problems);
   read_files(
       files, folder,
-      [input, options](const fs::path& path) { return read_series_file(path, input, options); }, sink,
-      problems);
+      [input, options](const fs::path& path) { return read_series_file(path, input, options); }, options,
+      sink, problems);
 }
 
 // Whether a file holds many series: it is in no folder that could be a class.

@@ -169,7 +169,7 @@ void read_text(const fs::path& path, const DataOptions& options, RecordSink& sin
     return read_tables(path, tables, layout, options, sink, problems);
   const int64_t before = sink.size();
   read_files(labelled_files(path, {".txt", ""}, options, problems, rule.required), path,
-             rule.required ? read_labelled_text : read_text_file, sink, problems);
+             rule.required ? read_labelled_text : read_text_file, options, sink, problems);
   require(sink.size() > before || problems.count() > 0, path.string(),
           ": no examples here; expected csv, tsv or jsonl files, or a folder of .txt files for each class");
 }

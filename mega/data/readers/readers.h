@@ -48,9 +48,15 @@ void read_pathfinder(const std::filesystem::path& path, const DataOptions& optio
 void read_audio(const std::filesystem::path& path, const DataOptions& options, const AudioInput& input,
                 bool whole, RecordSink& sink, Problems& problems);
 
-// A folder per class of PNG, JPEG, PGM or PPM files; or label_pattern.
+// A folder per class of PNG, JPEG, WebP, PGM or PPM files; or label_pattern.
 void read_images(const std::filesystem::path& path, const DataOptions& options, RecordSink& sink,
                  Problems& problems);
+
+// Such files in tar archives, one or a folder of them, which are read as if they were folders: an archive per
+// class, an archive of those (ImageNet's), folders inside. Or, as in WebDataset, a file KEY.cls or KEY.json
+// beside KEY.jpg that has the label.
+void read_tar(const std::filesystem::path& path, const DataOptions& options, RecordSink& sink,
+              Problems& problems);
 
 // Numeric series. A folder per class of csv or npy files (a line or row a position, a column a channel); one
 // table with a series a line (label first, then the values); jsonl with "values" and "label"; or a folder
@@ -62,7 +68,7 @@ void read_series(const std::filesystem::path& path, const DataOptions& options, 
 
 // One file or standard input, as `mega predict` takes them: no label.
 Record read_text_file(const std::filesystem::path& path);
-Record read_image(const std::filesystem::path& path);
+Record read_image(const std::filesystem::path& path, const DataOptions& options = {});
 Record read_sound(const std::filesystem::path& path, const AudioInput& input, bool whole = false);
 Record read_one_series(const std::filesystem::path& path, const SeriesInput& input,
                        const DataOptions& options = {});
