@@ -41,12 +41,6 @@ bool checked_size(DType dtype, std::span<const int64_t> shape, int64_t& bytes) {
   return true;
 }
 
-std::string shape_text(std::span<const int64_t> shape) {
-  std::vector<std::string> sizes;
-  for (const int64_t size : shape) sizes.push_back(std::to_string(size));
-  return "[" + join(sizes, ", ") + "]";
-}
-
 // A whole number from 0 to INT64_MAX.
 int64_t whole_number(const nlohmann::json& value, const std::string& where) {
   constexpr auto kLargest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
@@ -158,6 +152,12 @@ int64_t element_size(DType dtype) {
       return 1;
   }
   fail("unknown dtype ", static_cast<int>(dtype));
+}
+
+std::string shape_text(std::span<const int64_t> shape) {
+  std::vector<std::string> sizes;
+  for (const int64_t size : shape) sizes.push_back(std::to_string(size));
+  return "[" + join(sizes, ", ") + "]";
 }
 
 bool TensorView::is_aligned() const {

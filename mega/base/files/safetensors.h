@@ -41,6 +41,9 @@ struct EnumNames<DType> {
 // Bytes of one element.
 int64_t element_size(DType dtype);
 
+// "[2, 3]".
+std::string shape_text(std::span<const int64_t> shape);
+
 // A non-owning view of a tensor, row major. Not necessarily aligned to its element size, because the format
 // does not require it: copy with memcpy unless is_aligned.
 struct TensorView {
