@@ -224,6 +224,7 @@ struct ShowCommand {
     data::BatchOptions options;
     options.batch = count;
     options.augment = loaded.augment;
+    options.by_length = false;  // pictures have one; the first batch is then a full one
     const auto cells =
         data::picture_sheet(dataset.train, encoder, options, static_cast<uint64_t>(loaded.train.seed), epoch);
     const Thumbnail sheet = contact_sheet(cells, side);

@@ -48,6 +48,16 @@ TEST(ReadCifar, TheBinaryVersion) {
   EXPECT_EQ(records[2].split, Split::test);
 }
 
+TEST(ReadCifar, KeepsColours) {
+  ScratchFolder scratch;
+  write_file(scratch / "a.bin", record(1, 10, 20, 30));
+  Problems problems(false);
+  const Picture picture = collect(read_cifar, scratch / "a.bin", {}, problems).at(0).picture;
+  EXPECT_EQ(picture.channels, 3);
+  ASSERT_EQ(picture.samples.size(), 3072U);
+  for (size_t i = 0; i < picture.samples.size(); ++i) EXPECT_EQ(picture.samples[i], 10 * (i % 3 + 1));
+}
+
 TEST(ReadCifar, PixelsAreRowByRowAndScaled) {
   ScratchFolder scratch;
   std::string bytes = record(1, 0, 0, 0);
