@@ -80,7 +80,7 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
   setting->dataset = make_texts(settings.batch * 64);
   setting->signature = data::make_signature(recipe, setting->dataset);
 
-  const data::Encoder encoder(setting->signature, cls_token(*sequence_options(recipe.model)));
+  const data::Encoder encoder(setting->signature, cls_token(recipe.model));
   data::BatchStream stream(std::make_unique<data::ExampleSource>(
       setting->dataset.train, encoder, data::BatchOptions{settings.batch, BatchUnit::examples, true, 1},
       static_cast<uint64_t>(recipe.train.seed)));

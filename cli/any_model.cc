@@ -102,7 +102,7 @@ std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request
                                                       const SessionRequest& session) {
   const std::filesystem::path path = model_path(request.model);
   ModelFile file = ModelFile::open(path);
-  require(sequence_options(file.options) == nullptr, request.model,
+  require(predictor_options(file.options) == nullptr, request.model,
           " is a classifier, not a language model: use `predict`");
   require(translation_options(file.options) == nullptr, request.model,
           " is a translator, not a language model: use `translate`");

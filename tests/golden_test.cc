@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@
 #include "mega/text/tokens.h"
 #include "mega/train/adamw.h"
 #include "mega/train/schedule.h"
+#include "tests/golden/images.h"
 #include "tests/golden/options.h"
 #include "tests/golden/streams.h"
 #include "tests/golden/translation.h"
@@ -203,11 +205,15 @@ void activation_case(Golden& golden) {
   }
 }
 
-void adam_case(Golden& golden) {
+void run_adam(Golden& golden, const TrainOptions& options, const std::set<std::string>& undecayed = {}) {
   std::vector<Tensor> parameters;
-  while (golden.has("in.p" + std::to_string(parameters.size())))
-    parameters.push_back(golden.input("p" + std::to_string(parameters.size())).requires_grad_());
-  train::AdamW optimizer(parameters, adam_options(golden));
+  ops::NamedTensors named;
+  while (golden.has("in.p" + std::to_string(parameters.size()))) {
+    const std::string name = "p" + std::to_string(parameters.size());
+    parameters.push_back(golden.input(name).requires_grad_());
+    named.emplace_back(name, parameters.back());
+  }
+  train::AdamW optimizer(named, options, undecayed);
   for (int64_t step = 0; step < golden.number("steps"); ++step) {
     const std::string suffix = "_step" + std::to_string(step);
     for (size_t i = 0; i < parameters.size(); ++i)
@@ -216,6 +222,44 @@ void adam_case(Golden& golden) {
     golden.value("out.gradnorm" + suffix, torch::full({1}, norm, torch::kFloat64));
     for (size_t i = 0; i < parameters.size(); ++i)
       golden.value("out.p" + std::to_string(i) + "_after" + suffix, parameters[i]);
+  }
+}
+
+void adam_case(Golden& golden) { run_adam(golden, adam_options(golden)); }
+
+// torch.optim.AdamW: p1 has no weight decay.
+void torch_adamw_case(Golden& golden) {
+  TrainOptions options;
+  options.beta1 = golden.real("beta1");
+  options.beta2 = golden.real("beta2");
+  options.epsilon = golden.real("eps");
+  options.corrected_epsilon = true;
+  require(golden.option("weight_decay") == "0.05 for p0, 0 for p1", "weight_decay: unknown");
+  options.weight_decay = 0.05;
+  options.clip = golden.real("clip_norm");
+  run_adam(golden, options, {"p1"});
+}
+
+void cosine_case(Golden& golden) {
+  golden.ignore({"deit_note"});
+  for (const std::string& name : golden.names("out.lr_")) {
+    const std::string key = name.substr(7);
+    TrainOptions options = epoch_schedule_options(golden.option(key));
+    options.schedule = Schedule::cosine_full;
+    const Tensor epochs = golden.input("epoch_" + key), expected = golden.take(name);
+    constexpr int64_t kUpdates = 7;  // of an epoch, which has one learning rate
+    options.hold = kUpdates;
+    options.warmup *= kUpdates;
+    options.updates *= kUpdates;
+    Tensor first = torch::empty(epochs.sizes(), torch::kFloat64), last = first.clone();
+    for (int64_t i = 0; i < epochs.numel(); ++i) {
+      const int64_t update = epochs[i].item<int64_t>() * kUpdates;
+      first[i] = train::learning_rate(options, update);
+      last[i] = train::learning_rate(options, update + kUpdates - 1);
+    }
+    golden.value(name, first);
+    EXPECT_TRUE(torch::allclose(first, expected, 1e-12, 0.0)) << name;
+    EXPECT_TRUE(last.equal(first)) << name;
   }
 }
 
@@ -394,12 +438,21 @@ const std::vector<Kind> kKinds = {
     {"activations_", "elementwise functions", activation_case},
     {"optim_", "fairseq Adam", adam_case},
     {"optim_", "LinearDecaySchedule", schedule_case},
+    {"optim_", "torch.optim.AdamW", torch_adamw_case},
+    {"schedule_cosine", "CosineLRScheduler", cosine_case},
     {"lra_transformer", "LRAModel", transformer_case},
     {"lra_", "LRAModel", lra_case},
     {"speech_", "SCRawModel", speech_case},
     {"lm_", "MegaLanguageModel", language_case},
     {"mt_", "MegaModel", translator_case},
     {"xfm_mt_", "TransformerModel", translation_transformer_case},
+    {"image_ema_", "MultiHeadEMA", image_ema_case},
+    {"image_layer_", "MegaLayer", image_layer_case},
+    {"image_", "VisionMEGA", image_model_case},
+    {"deit_", "VisionTransformer", vision_transformer_case},
+    {"deit_", "DistilledVisionTransformer", vision_transformer_case},
+    {"vit_", "VisionTransformer", vision_transformer_case},
+    {"resnet_", "ResNet", resnet_case},
 };
 
 struct Case {

@@ -185,8 +185,7 @@ void CheckCommand::check_examples(Recipe loaded) const {
   // Without a text there are no tokens to learn, but problems to show.
   if (dataset.train.size() + dataset.valid.size() + dataset.test.size() == 0)
     if (auto* text = std::get_if<TextInput>(&loaded.input.input)) *text = TextInput();
-  const data::Encoder encoder(data::make_signature(loaded, dataset),
-                              cls_token(*sequence_options(loaded.model)));
+  const data::Encoder encoder(data::make_signature(loaded, dataset), cls_token(loaded.model));
   for (const data::Split split : kSplits)
     checked.parts.push_back(summarize(dataset.part(split), encoder, documents, std::ssize(dataset.classes)));
   checked.suspicions = find_suspicions(dataset, checked.request);

@@ -83,12 +83,9 @@ void InspectCommand::run() const {
 
 void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_t tokens) const {
   const ModelOptions& options = recipe.model;
+  const StepCost cost(options, tokens, batch);
   std::optional<ParameterCount> count;
-  std::optional<StepCost> cost;
-  if (options.kind().is_available()) {
-    cost.emplace(options, tokens, batch);
-    if (file == nullptr) count = count_parameters(options);
-  }
+  if (file == nullptr) count = count_parameters(options);
   if (json) {
     nlohmann::ordered_json report;
     if (file != nullptr) {
@@ -100,7 +97,7 @@ void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_
         for (const auto& [part, parameters] : count->parts) report["parts"][part] = parameters;
       }
     }
-    if (cost) cost->add_to(report);
+    cost.add_to(report);
     std::printf("%s\n", json_text(report, 2).c_str());
     return;
   }
@@ -109,11 +106,7 @@ void InspectCommand::inspect(const Recipe& recipe, const ModelFile* file, int64_
   if (file != nullptr) print_stored_parts(*file);
   if (count) print_parts(*count);
   if (file != nullptr) print_half_lives(file->tensors);
-  if (cost)
-    cost->print();
-  else
-    std::printf(
-        "This version has the options of this kind of model but cannot build it:\nno parameter count.\n");
+  cost.print();
 }
 
 }  // namespace

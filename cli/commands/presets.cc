@@ -14,12 +14,6 @@
 namespace mega::cli {
 namespace {
 
-// "" for models that this version cannot build.
-std::string parameters_of(const ModelOptions& options) {
-  if (!options.kind().is_available()) return "";
-  return with_thousands(count_parameters(options).total);
-}
-
 // Max positions that the input options allow; 0: no limit.
 int64_t longest(const InputOptions& options) {
   struct Longest {
@@ -54,7 +48,7 @@ Volume volume_of(const Recipe& recipe) {
     return {batches * static_cast<double>(train.batch * each), kSentence};
   }
   const int64_t length = longest(recipe.input);
-  if (sequence_options(recipe.model) == nullptr || length == 0) return {};
+  if (length == 0) return {};
   return {batches * static_cast<double>(train.batch * length * recipe.model.kind().document_count()), length};
 }
 
@@ -91,7 +85,8 @@ void list_presets() {
   Table table({"preset", "parameters", "time", "description"});
   for (const std::string& name : preset_names()) {
     const Recipe recipe = load_preset(name);
-    table.add({name, parameters_of(recipe.model), time_here(recipe, gflops), recipe.description});
+    table.add({name, with_thousands(count_parameters(recipe.model).total), time_here(recipe, gflops),
+               recipe.description});
   }
   table.print(stdout);
   std::printf(

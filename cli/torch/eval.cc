@@ -54,9 +54,10 @@ void Evaluate::run() {
   const ModelTask task = ModelFile::open(model_path(model)).options.kind().task();
   require(task == ModelTask::language || reading.is_default(), model,
           " is no language model; --chunk, --context, --segments, --sweep and --out are for language models");
-  require(task == ModelTask::sequence || predictions.empty(),
+  const bool classifier = task == ModelTask::sequence || task == ModelTask::image;
+  require(classifier || predictions.empty(),
           "--predictions is for classifiers; `mega score --tokens` shows each token of a text");
-  if (task == ModelTask::sequence) return run_classifier();
+  if (classifier) return run_classifier();
   if (task == ModelTask::translation)
     return evaluate_translator(
         {model, path, parse_split(split), changes, examples, train::parse_device(device), json});
@@ -70,18 +71,25 @@ void Evaluate::run() {
 void Evaluate::run_classifier() {
   const torch::Device on = train::parse_device(device);
   train::SavedModel saved = train::load_model(model_path(model));
-  saved.model->to(on);
   Recipe recipe;
   recipe.model = saved.options;
   recipe.input = saved.signature.input;
   recipe.data = evaluation_data(saved.signature.data, path);
   for (const std::string& assignment : changes) change(recipe, assignment);
+  // Pictures may be read in another size than in training, or cropped otherwise.
+  if (const auto* image = std::get_if<ImageInput>(&recipe.input.input);
+      image != nullptr && image_options(saved.options) != nullptr) {
+    saved = train::load_model(model_path(model), image->height, image->width);
+    recipe.model = saved.options;
+    saved.signature.input = recipe.input;
+  }
+  saved.model->to(on);
 
   const data::Dataset dataset = load_dataset(data::dataset_request(recipe, saved.signature.classes));
   data::Part part = dataset.part(parse_split(split));
   require(part.size() > 0, recipe.data.path, ": no ", split, " examples; choose another split with --split");
   const int documents = static_cast<int>(recipe.model.kind().document_count());
-  const data::Encoder encoder(saved.signature, cls_token(*sequence_options(recipe.model)));
+  const data::Encoder encoder(saved.signature, cls_token(recipe.model));
   measure(part, encoder, documents);
   train::EvaluationOptions options;
   options.device = on;

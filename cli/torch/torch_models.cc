@@ -33,7 +33,7 @@ class TorchLanguageModel : public AnyLanguageModel {
 class TorchClassifier : public AnyClassifier {
  public:
   explicit TorchClassifier(train::SavedModel saved)
-      : saved_(std::move(saved)), encoder_(saved_.signature, cls_token(*sequence_options(saved_.options))) {}
+      : saved_(std::move(saved)), encoder_(saved_.signature, cls_token(saved_.options)) {}
 
   const Signature& signature() const override { return saved_.signature; }
   int documents() const override { return static_cast<int>(saved_.options.kind().document_count()); }

@@ -3,9 +3,12 @@
 #include "mega/base/error.h"
 #include "mega/baselines/language_transformer.h"
 #include "mega/baselines/linear.h"
+#include "mega/baselines/resnet.h"
 #include "mega/baselines/transformer.h"
 #include "mega/baselines/translation_transformer.h"
+#include "mega/baselines/vision_transformer.h"
 #include "mega/models/classifier.h"
+#include "mega/models/image_classifier.h"
 #include "mega/models/language_model.h"
 #include "mega/models/translator.h"
 
@@ -24,11 +27,13 @@ struct Build {
   Model operator()(const MatcherOptions& o) const { return build(models::Matcher(o)); }
   Model operator()(const LanguageModelOptions& o) const { return build(models::LanguageModel(o)); }
   Model operator()(const TranslatorOptions& o) const { return build(models::Translator(o)); }
+  Model operator()(const ImageClassifierOptions& o) const { return build(models::ImageClassifier(o)); }
   Model operator()(const TransformerOptions& o) const { return build(Transformer(o)); }
   Model operator()(const TransformerLanguageOptions& o) const { return build(LanguageTransformer(o)); }
   Model operator()(const TransformerTranslationOptions& o) const { return build(TranslationTransformer(o)); }
+  Model operator()(const VisionTransformerOptions& o) const { return build(VisionTransformer(o)); }
+  Model operator()(const ResNetOptions& o) const { return build(ResNet(o)); }
   Model operator()(const LinearOptions& o) const { return build(Linear(o)); }
-  Model operator()(const ModelKind&) const { fail("this version cannot build such a model yet"); }
 };
 
 template <class Model>
@@ -46,7 +51,8 @@ std::shared_ptr<torch::nn::Module> make_model(const ModelOptions& options) {
 }
 
 std::shared_ptr<models::SequenceModel> make_sequence_model(const ModelOptions& options) {
-  return make<models::SequenceModel>(options, "a classifier, a matcher or a baseline of these");
+  return make<models::SequenceModel>(options,
+                                     "a classifier, a matcher, a model of pictures or a baseline of these");
 }
 
 std::shared_ptr<models::TokenModel> make_token_model(const ModelOptions& options) {

@@ -61,7 +61,7 @@ void reset_layers(torch::nn::Module& module) {
   for (const auto& part : module.modules(/*include_self=*/false)) {
     if (auto* linear = part->as<torch::nn::Linear>()) {
       linear->weight.normal_(0.0, kInitialDeviation);
-      linear->bias.zero_();
+      if (linear->bias.defined()) linear->bias.zero_();
     } else if (auto* norm = part->as<torch::nn::LayerNorm>()) {
       norm->reset_parameters();
     }

@@ -29,15 +29,13 @@ class ModelKind {
 
   virtual ModelTask task() const = 0;
 
-  // Whether this version can build it.
-  virtual bool is_available() const { return true; }
   // Whether the engine (mega/infer) runs it.
   virtual bool runs_in_engine() const { return false; }
 
   // Throws where fields do not fit each other.
   virtual void check() const = 0;
 
-  virtual std::vector<TensorInfo> tensors() const;
+  virtual std::vector<TensorInfo> tensors() const = 0;
 
   // Documents that it reads for one answer.
   virtual int64_t document_count() const { return 1; }
@@ -45,10 +43,10 @@ class ModelKind {
   virtual int64_t max_length() const { return 0; }
 
   // Per position, forward; the backward pass counts twice.
-  virtual double multiply_adds(int64_t length) const;
+  virtual double multiply_adds(int64_t length) const = 0;
   // That one training step of the fused form needs at its peak beyond parameters, gradients and optimiser,
   // for a batch of documents, or of pairs if the model compares two.
-  virtual double activation_bytes(int64_t length, int64_t batch) const;
+  virtual double activation_bytes(int64_t length, int64_t batch) const = 0;
 
   // Of a language model.
   virtual ReadingPlan reading() const;

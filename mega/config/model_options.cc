@@ -34,6 +34,20 @@ std::string ModelOptions::kind_name() const {
   return std::visit([](const auto& options) { return std::string(options.kind); }, model);
 }
 
+PredictorOptions* predictor_options(ModelOptions& options) {
+  return dynamic_cast<PredictorOptions*>(&options.kind());
+}
+
+const PredictorOptions* predictor_options(const ModelOptions& options) {
+  return dynamic_cast<const PredictorOptions*>(&options.kind());
+}
+
+ImageOptions* image_options(ModelOptions& options) { return dynamic_cast<ImageOptions*>(&options.kind()); }
+
+const ImageOptions* image_options(const ModelOptions& options) {
+  return dynamic_cast<const ImageOptions*>(&options.kind());
+}
+
 SequenceOptions* sequence_options(ModelOptions& options) {
   return dynamic_cast<SequenceOptions*>(&options.kind());
 }
@@ -54,6 +68,11 @@ TranslationOptions* translation_options(ModelOptions& options) {
 
 const TranslationOptions* translation_options(const ModelOptions& options) {
   return dynamic_cast<const TranslationOptions*>(&options.kind());
+}
+
+int32_t cls_token(const ModelOptions& options) {
+  const SequenceOptions* sequence = sequence_options(options);
+  return sequence == nullptr ? -1 : cls_token(*sequence);
 }
 
 std::optional<ModelOptions> baseline_of(const ModelOptions& options, const std::string& name) {

@@ -11,15 +11,17 @@
 #include "mega/config/models/image_options.h"
 #include "mega/config/models/language_options.h"
 #include "mega/config/models/linear_options.h"
+#include "mega/config/models/resnet_options.h"
 #include "mega/config/models/transformer_options.h"
 #include "mega/config/models/translator_options.h"
 
 namespace mega {
 
 // A new kind is a row here, and a row in the table that builds them (mega/baselines/model_builders.cc).
-using AnyModelOptions = std::variant<ClassifierOptions, MatcherOptions, TransformerOptions,
-                                     LanguageModelOptions, TransformerLanguageOptions, TranslatorOptions,
-                                     TransformerTranslationOptions, ImageClassifierOptions, LinearOptions>;
+using AnyModelOptions =
+    std::variant<ClassifierOptions, MatcherOptions, TransformerOptions, LanguageModelOptions,
+                 TransformerLanguageOptions, TranslatorOptions, TransformerTranslationOptions,
+                 ImageClassifierOptions, VisionTransformerOptions, ResNetOptions, LinearOptions>;
 
 struct ModelOptions {
   AnyModelOptions model;
@@ -36,9 +38,20 @@ struct ModelOptions {
   }
 };
 
-// The fields that all classifiers share; null for other kinds.
+// The fields that all models share that say one thing about each example; null for other kinds.
+PredictorOptions* predictor_options(ModelOptions& options);
+const PredictorOptions* predictor_options(const ModelOptions& options);
+
+// The fields that all models of pictures share; null for other kinds.
+ImageOptions* image_options(ModelOptions& options);
+const ImageOptions* image_options(const ModelOptions& options);
+
+// The fields that all classifiers of sequences share; null for other kinds.
 SequenceOptions* sequence_options(ModelOptions& options);
 const SequenceOptions* sequence_options(const ModelOptions& options);
+
+// The token that stands before each text of a model; -1 for none.
+int32_t cls_token(const ModelOptions& options);
 
 // The fields that all language models share; null for other kinds.
 TokenOptions* token_options(ModelOptions& options);

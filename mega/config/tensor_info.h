@@ -12,7 +12,17 @@
 namespace mega {
 
 // What a tensor belongs to.
-enum class ModelPart { embedding, norms, positions, ema, attention, cross_attention, feed_forward, head };
+enum class ModelPart {
+  embedding,
+  norms,
+  positions,
+  ema,
+  attention,
+  cross_attention,
+  feed_forward,
+  convolutions,
+  head
+};
 
 template <>
 struct EnumNames<ModelPart> {
@@ -23,6 +33,7 @@ struct EnumNames<ModelPart> {
                                                        {ModelPart::attention, "attention"},
                                                        {ModelPart::cross_attention, "cross attention"},
                                                        {ModelPart::feed_forward, "feed-forward"},
+                                                       {ModelPart::convolutions, "convolutions"},
                                                        {ModelPart::head, "head"}});
 };
 
@@ -33,6 +44,7 @@ struct TensorInfo {
   DType dtype = DType::F32;  // as trained
   bool is_parameter = true;  // false: a buffer, such as running statistics
   bool quantizable = false;  // a matrix whose rows are read whole: by a product, or as embeddings
+  bool decays = true;        // weight decay applies, unless train.groups say otherwise
   std::string tied_to;       // the tensor that it is another name of; not in the file, not counted
 
   int64_t elements() const;

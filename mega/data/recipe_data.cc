@@ -12,10 +12,19 @@
 namespace mega::data {
 namespace {
 
-const SequenceOptions& shared_options(const ModelOptions& options) {
-  const SequenceOptions* shared = sequence_options(options);
-  require(shared != nullptr, "this command works on classifiers, matchers and their Transformer only");
+const PredictorOptions& shared_options(const ModelOptions& options) {
+  const PredictorOptions* shared = predictor_options(options);
+  require(shared != nullptr, "this command works on classifiers, matchers and their baselines only");
   return *shared;
+}
+
+// A model of pictures reads those that the input makes.
+void fit_pictures(ImageOptions& model, const InputOptions& input) {
+  const auto* image = std::get_if<ImageInput>(&input.input);
+  if (image == nullptr) return;
+  model.image = image->height;
+  model.image_width = image->width == image->height ? 0 : image->width;
+  model.channels = channels_of(input);
 }
 
 // The vocabulary for these texts; empty where it is fixed, or there are no texts.
@@ -45,15 +54,18 @@ DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> cl
 }
 
 void fit_recipe(Recipe& recipe, const Dataset& dataset) {
-  SequenceOptions* shared = sequence_options(recipe.model);
-  require(shared != nullptr, "only models of whole sequences are trained on labelled examples");
+  PredictorOptions* shared = predictor_options(recipe.model);
+  require(shared != nullptr,
+          "only models of whole sequences and of pictures are trained on labelled examples");
   require(dataset.outputs >= 1, "the training examples have nothing to predict");
   require(shared->objective == Objective::regression || dataset.outputs >= 2,
           "all examples belong to one class, ",
           in_quotes(dataset.classes.empty() ? "" : dataset.classes.front()),
           ": there is nothing to tell apart");
   shared->classes = dataset.outputs;
-  if (shared->input != InputKind::tokens) shared->channels = channels_of(recipe.input);
+  if (SequenceOptions* sequence = sequence_options(recipe.model))
+    if (sequence->input != InputKind::tokens) sequence->channels = channels_of(recipe.input);
+  if (ImageOptions* image = image_options(recipe.model)) fit_pictures(*image, recipe.input);
   check_input(recipe.input, *shared);
 }
 

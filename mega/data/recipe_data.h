@@ -13,7 +13,7 @@ namespace mega::data {
 
 DatasetRequest dataset_request(const Recipe& recipe, std::vector<std::string> classes = {});
 
-// Sets what the data decides, whatever the recipe had: number of classes and channels.
+// Sets what the data decides, whatever the recipe had: number of classes and channels, size of pictures.
 void fit_recipe(Recipe& recipe, const Dataset& dataset);
 
 // The signature of a model that is trained on this data. Its vocabulary is that of the model it starts from

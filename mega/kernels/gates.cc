@@ -117,12 +117,13 @@ void OutputGateRows(const OutputGate& gate, Rows y, int64_t begin, int64_t end, 
     WithDropout(gate.dropout, [&](auto drop) HWY_ATTR {
       for (int64_t row = begin; row < end; ++row) {
         const DropoutRow<Floats> mask(d, gate.dropout, static_cast<uint64_t>(row));
+        const Vector path = hn::Set(d, gate.factor(row));
         ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
           const Vector update = Sigmoid(d, view.Load(gate.update[row] + c));
           const Vector residual = view.Load(gate.residual[row] + c);
           Vector candidate = Activate<kind()>(view.Load(gate.candidate[row] + c)).value;
           if constexpr (drop()) candidate = hn::Mul(candidate, mask.Factor(d, c));
-          view.Store(hn::MulAdd(update, hn::Sub(candidate, residual), residual), y[row] + c);
+          view.Store(hn::MulAdd(update, hn::MulSub(candidate, path, residual), residual), y[row] + c);
         });
       }
     });
@@ -136,13 +137,13 @@ void OutputGateBackwardRows(const OutputGate& gate, ConstRows dy, Rows dupdate, 
     WithDropout(gate.dropout, [&](auto drop) HWY_ATTR {
       for (int64_t row = begin; row < end; ++row) {
         const DropoutRow<Floats> mask(d, gate.dropout, static_cast<uint64_t>(row));
+        const Vector path = hn::Set(d, gate.factor(row));
         ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
           const ValueAndSlope update = Activate<Activation::sigmoid>(view.Load(gate.update[row] + c));
           ValueAndSlope candidate = Activate<kind()>(view.Load(gate.candidate[row] + c));
-          if constexpr (drop()) {
-            const Vector factor = mask.Factor(d, c);
-            candidate = {hn::Mul(candidate.value, factor), hn::Mul(candidate.slope, factor)};
-          }
+          Vector factor = path;
+          if constexpr (drop()) factor = hn::Mul(factor, mask.Factor(d, c));
+          candidate = {hn::Mul(candidate.value, factor), hn::Mul(candidate.slope, factor)};
           const Vector gradient = view.Load(dy[row] + c);
           const Vector opened = hn::Mul(gradient, update.value);
           const Vector change = hn::Sub(candidate.value, view.Load(gate.residual[row] + c));

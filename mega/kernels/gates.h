@@ -27,13 +27,18 @@ void share(ConstRows x, const float* gamma, const float* beta, Rows q, Rows k, i
 void share_backward(ConstRows x, const float* gamma, ConstRows dq, ConstRows dk, Rows dx, float* dgamma,
                     float* dbeta, int64_t begin, int64_t end, int64_t columns);
 
-// The output gate (equations 13-15): y = r + sigmoid(u) * (dropout(activation(h)) - r).
+// The output gate (equations 13-15): y = r + sigmoid(u) * (m dropout(activation(h)) - r), where m is 1, or a
+// factor of each sequence of `length` rows (drop path).
 struct OutputGate {
   Activation activation;
   Dropout dropout;
-  ConstRows update;     // u, before its sigmoid
-  ConstRows candidate;  // h, before its activation
-  ConstRows residual;   // r
+  ConstRows update;                // u, before its sigmoid
+  ConstRows candidate;             // h, before its activation
+  ConstRows residual;              // r
+  const float* factors = nullptr;  // m. May be null.
+  int64_t length = 1;
+
+  float factor(int64_t row) const { return factors == nullptr ? 1.0f : factors[row / length]; }
 };
 void output_gate(const OutputGate& gate, Rows y, int64_t begin, int64_t end, int64_t columns);
 void output_gate_backward(const OutputGate& gate, ConstRows dy, Rows dupdate, Rows dcandidate, Rows dresidual,

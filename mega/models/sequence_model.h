@@ -1,4 +1,4 @@
-// Models that map whole sequences to one prediction each.
+// Models that map whole sequences, or pictures, to one prediction each.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 namespace mega::models {
 
 // A batch of sequences: tokens (B, L) int64 or real numbers (B, L), with several channels (B, L, channels),
-// and their lengths (B) int64 without padding; undefined `lengths` means that all have length L.
+// and their lengths (B) int64 without padding; undefined `lengths` means that all have length L. The
+// positions of a picture are its pixels, row by row.
 struct Sequences {
   torch::Tensor values;
   torch::Tensor lengths;

@@ -47,9 +47,11 @@ void EmaImpl::reset_parameters() {
 // p = sigma(delta), q = 1 - p sigma(alpha): equation 5, and equations 2 and 3 without the missing terms. The
 // released implementation divides eta by sqrt(N).
 ops::EmaCoefficients EmaImpl::coefficients() const {
-  const Tensor p = torch::sigmoid(delta).squeeze(-1);
-  if (options_.kind == EmaKind::plain) return {1 - p, p, torch::ones_like(p)};
-  const Tensor q = 1 - p * torch::sigmoid(alpha).squeeze(-1);
+  const bool plain = options_.kind == EmaKind::plain;
+  const bool exchanged = options_.exchanged && !plain;
+  const Tensor p = torch::sigmoid(exchanged ? alpha : delta).squeeze(-1);
+  if (plain) return {1 - p, p, torch::ones_like(p)};
+  const Tensor q = 1 - p * torch::sigmoid(exchanged ? delta : alpha).squeeze(-1);
   if (options_.kind == EmaKind::damped) return {q, p, torch::ones_like(p)};
   const double scale = options_.scaled ? 1.0 / std::sqrt(static_cast<double>(options_.dimension)) : 1.0;
   return {q, p * beta.squeeze(-1), gamma * scale};
@@ -69,6 +71,7 @@ Tensor EmaImpl::run(const Tensor& x, const Tensor& mask, Tensor* state, bool act
           "), not ", x.sizes());
   ops::EmaSettings settings;
   settings.bidirectional = options_.bidirectional;
+  settings.shift = options_.shift;
   settings.truncation = options_.truncation;
   settings.activated = activated;
   return ops::ema(x, coefficients(), omega, mask, settings, state);
@@ -81,7 +84,7 @@ Tensor EmaImpl::initial_state(int64_t batch) const {
 
 void EmaImpl::pretty_print(std::ostream& stream) const {
   stream << "mega::nn::Ema(D=" << width_ << ", N=" << options_.dimension << ", " << to_string(options_.kind)
-         << (options_.bidirectional ? ", bidirectional" : "");
+         << (options_.bidirectional ? ", bidirectional" : "") << (options_.shift ? ", shifted" : "");
   if (options_.truncation > 0) stream << ", truncation=" << options_.truncation;
   stream << ")";
 }

@@ -14,6 +14,7 @@ namespace mega::nn {
 //   beta      beta,  expansion to N averages
 //   gamma     eta,   projection back to one value
 //   omega     -      learned skip (not in the paper)
+// With options.exchanged they are the paper's, as in the release for images.
 // `plain` (equation 2) has only delta, `damped` (equation 3) delta and alpha, both with N = 1; omega exists
 // if options.skip. With dimension 0 there are no parameters and the output is the input.
 class EmaImpl : public torch::nn::Module {

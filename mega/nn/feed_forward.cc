@@ -15,6 +15,7 @@ FeedForwardImpl::FeedForwardImpl(const BlockOptions& options) : options_(options
   norm = register_module("norm", SequenceNorm(options.width, options.norm, options.affine));
   fc1 = register_module("fc1", torch::nn::Linear(options.width, options.hidden));
   fc2 = register_module("fc2", torch::nn::Linear(options.hidden, options.width));
+  drop_path = register_module("drop_path", DropPath(options.drop_path));
   reset_parameters();
 }
 
@@ -38,14 +39,15 @@ Tensor FeedForwardImpl::forward(const Tensor& x) {
   const auto hidden = ops::draw_dropout(options_.activation_dropout, is_training());
   const auto output = ops::draw_dropout(options_.dropout, is_training());
   const Tensor inner = ops::linear(input, fc1->weight, fc1->bias);
-  Tensor y;
+  Tensor change;
   if (options_.feature_dropout) {
     const Tensor active = ops::feature_dropout(ops::activate(inner, options_.activation), hidden);
-    y = x + ops::feature_dropout(ops::linear(active, fc2->weight, fc2->bias), output);
+    change = ops::feature_dropout(ops::linear(active, fc2->weight, fc2->bias), output);
   } else {
-    y = x + ops::dropout(ops::activated_linear(inner, options_.activation, hidden, fc2->weight, fc2->bias),
-                         output);
+    change = ops::dropout(ops::activated_linear(inner, options_.activation, hidden, fc2->weight, fc2->bias),
+                          output);
   }
+  const Tensor y = drop_path->add(x, change);
   return options_.prenorm ? y : norm->forward(y);
 }
 

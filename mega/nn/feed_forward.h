@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mega/config/models/layer_options.h"
+#include "mega/nn/drop_path.h"
 #include "mega/nn/norm.h"
 #include "mega/ops/torch.h"
 
@@ -18,6 +19,7 @@ class FeedForwardImpl : public torch::nn::Module {
 
   SequenceNorm norm{nullptr};
   torch::nn::Linear fc1{nullptr}, fc2{nullptr};
+  DropPath drop_path{nullptr};
 
  private:
   BlockOptions options_;

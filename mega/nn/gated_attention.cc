@@ -28,6 +28,7 @@ GatedAttentionImpl::GatedAttentionImpl(const BlockOptions& options)
   const int64_t positions = options.chunk > 0 ? options.chunk : options.max_positions;
   rel_pos_bias =
       register_module("rel_pos_bias", make_position(options.position, z, positions, options.causal));
+  drop_path = register_module("drop_path", DropPath(options.drop_path));
   reset_parameters();
 }
 
@@ -107,10 +108,12 @@ Tensor GatedAttentionImpl::composed(const Tensor& x, const Tensor& sums, const T
   const Tensor k = shared * gamma[1] + beta[1];                                                // 9
   const Tensor v = drop(ops::activate(values, options_.activation), options_.hidden_dropout);  // 10
   const Tensor attended = attend(q, k, v, mask, state);                                        // 11
-  const Tensor candidate =
+  Tensor candidate =
       drop(ops::activate(parts[3] + ops::linear(attended * reset, h_proj->weight, h_proj->bias),
                          options_.activation),
-           options_.dropout);           // 14
+           options_.dropout);  // 14
+  // As released, drop path is inside the gate: without the candidate, (1 - update) x is left, not x.
+  if (const Tensor path = drop_path->draw(x); path.defined()) candidate = candidate * path.view({-1, 1, 1});
   return x + update * (candidate - x);  // 15
 }
 
@@ -136,9 +139,9 @@ Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& sums, const Tens
   settings.values = ops::draw_dropout(options_.hidden_dropout, is_training());
   settings.attention.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
   settings.candidate = ops::draw_dropout(options_.dropout, is_training());
-  return ops::gated_attention(
-      {x, sums, values, mx_proj->weight, mx_proj->bias, gamma, beta, h_proj->weight, h_proj->bias},
-      relative_bias(x.size(1)), mask, settings);
+  return ops::gated_attention({x, sums, values, mx_proj->weight, mx_proj->bias, gamma, beta, h_proj->weight,
+                               h_proj->bias, drop_path->draw(x)},
+                              relative_bias(x.size(1)), mask, settings);
 }
 
 Tensor GatedAttentionImpl::drop(const Tensor& x, double rate) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mega/config/models/layer_options.h"
+#include "mega/nn/drop_path.h"
 #include "mega/nn/ema.h"
 #include "mega/nn/norm.h"
 #include "mega/nn/position.h"
@@ -30,6 +31,7 @@ class GatedAttentionImpl : public torch::nn::Module {
   torch::nn::Linear v_proj{nullptr}, mx_proj{nullptr}, h_proj{nullptr};
   torch::Tensor gamma, beta;  // (2, Z)
   std::shared_ptr<PositionImpl> rel_pos_bias;
+  DropPath drop_path{nullptr};
 
  private:
   torch::Tensor drop(const torch::Tensor& x, double rate);

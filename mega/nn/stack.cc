@@ -27,10 +27,12 @@ MegaStack::MegaStack(const StackOptions& options, torch::nn::Module& holder)
   }
   torch::nn::ModuleList layers;
   for (int64_t i = 0; i < options.layers; ++i) {
-    blocks_.emplace_back(block, options.cross_attention);
+    BlockOptions own = block;
+    own.drop_path = drop_path_rate(block.drop_path, i, options.layers);
+    blocks_.emplace_back(own, options.cross_attention);
     layers->push_back(blocks_.back());
   }
-  holder.register_module("layers", layers);
+  holder.register_module(options.blocks, layers);
   if (block.prenorm)
     final_norm_ = holder.register_module("final_norm",
                                          SequenceNorm(block.width, block.norm, options.affine_final_norm));
@@ -39,9 +41,9 @@ MegaStack::MegaStack(const StackOptions& options, torch::nn::Module& holder)
 Tensor MegaStack::forward(Tensor x, const Tensor& mask, State* state, const Source& source) {
   require(options_.cross_attention || !source.encoded.defined(), "these blocks have no cross-attention");
   if (embed_norm_) x = embed_norm_->forward(x);
-  x = begin_stack(x, mask, options_.block.dropout, holder_.is_training());
+  x = begin_stack(x, mask, options_.drop_embedding ? options_.block.dropout : 0.0, holder_.is_training());
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    const ops::WatchScope scope("layers", static_cast<int64_t>(i));
+    const ops::WatchScope scope(options_.blocks, static_cast<int64_t>(i));
     BlockState* const block = state == nullptr ? nullptr : &state->blocks[i];
     x = blocks_[i]->forward(x, mask, source.encoded, source.mask, block);
   }

@@ -89,8 +89,8 @@ EmaSums ema_recurrence(const Tensor& x, const EmaCoefficients& coefficients, con
     EmaSettings one_way = settings;
     one_way.bidirectional = false;
     const Tensor back = ema_recurrence(x, direction(coefficients, width, false), one_way).sums;
-    const Tensor ahead =
-        ema_recurrence(x.flip(1), direction(coefficients, width, true), one_way).sums.flip(1);
+    Tensor ahead = ema_recurrence(x.flip(1), direction(coefficients, width, true), one_way).sums.flip(1);
+    if (settings.shift) ahead = torch::constant_pad_nd(ahead.narrow(1, 1, length - 1), {0, 0, 0, 1});
     return {back + ahead, {}};
   }
   const auto& [q, b, c] = coefficients;
@@ -112,13 +112,15 @@ EmaSums ema_convolution(const Tensor& x, const EmaCoefficients& coefficients, co
   const bool cut = settings.truncation > 0 && settings.truncation < length && !state.defined();
   const int64_t lags = cut ? settings.truncation : length;
   // At this size the circular convolution equals the linear one at the positions we read; forward-looking
-  // lags wrap around to the end.
-  const int64_t size = fast_length(length + lags - 1);
+  // lags wrap around to the end. Shifted ones reach one position farther.
+  const int64_t size = fast_length(length + lags - (settings.shift ? 0 : 1));
   const EmaCoefficients back = direction(coefficients, width, false);
   Tensor spectrum = torch::fft::rfft(kernel(back, lags), size);
-  if (settings.bidirectional)
-    spectrum =
-        spectrum + torch::conj(torch::fft::rfft(kernel(direction(coefficients, width, true), lags), size));
+  if (settings.bidirectional) {
+    const Tensor ahead = kernel(direction(coefficients, width, true), lags);
+    const Tensor delayed = settings.shift ? torch::constant_pad_nd(ahead, {1, 0}) : ahead;
+    spectrum = spectrum + torch::conj(torch::fft::rfft(delayed, size));
+  }
   const Tensor product = torch::fft::rfft(x.transpose(1, 2), size) * spectrum;
   Tensor sums =
       torch::fft::irfft(product, size).index({torch::indexing::Ellipsis, Slice(0, length)}).transpose(1, 2);

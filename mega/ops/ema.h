@@ -14,15 +14,17 @@ struct EmaCoefficients {
 
 struct EmaSettings {
   bool bidirectional = false;
-  int64_t truncation = 0;  // T, keep only lags 0..T-1; 0 keeps all. Ignored if a state is carried.
-  bool activated = true;   // apply SiLU at the end
-  int64_t pieces = 0;      // time pieces that the fused form runs in parallel; 0: by the number of threads
+  int64_t truncation =
+      0;  // T, keep only T lags of each direction; 0 keeps all. Ignored if a state is carried.
+  bool activated = true;  // apply SiLU at the end
+  int64_t pieces = 0;     // time pieces that the fused form runs in parallel; 0: by the number of threads
+  bool shift = false;     // the forward-looking sums begin with x_{t+1}, not with x_t
 };
 
-// y = silu(s + omega x), where the sums s of both directions include x_t itself. x (B, L, D); omega (D), or
-// undefined for no skip; mask (B, L) bool with true = padding, or undefined. Padding enters the averages as 0
-// but still passes through the skip. A state (B, D, N) continues a stream (undefined: starts one) and is
-// replaced by the state after x; gradients flow through it.
+// y = silu(s + omega x), where the sums s of both directions include x_t itself, unless `shift` is set. x (B,
+// L, D); omega (D), or undefined for no skip; mask (B, L) bool with true = padding, or undefined. Padding
+// enters the averages as 0 but still passes through the skip. A state (B, D, N) continues a stream
+// (undefined: starts one) and is replaced by the state after x; gradients flow through it.
 torch::Tensor ema(const torch::Tensor& x, const EmaCoefficients& coefficients, const torch::Tensor& omega,
                   const torch::Tensor& mask, const EmaSettings& settings, torch::Tensor* state = nullptr);
 

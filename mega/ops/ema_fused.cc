@@ -78,6 +78,13 @@ struct Plan {
     pieces = std::max<int64_t>(1, (length + piece - 1) / piece);
   }
 
+  // The same pieces of a sequence that ends one position earlier.
+  Plan without_last() const {
+    Plan plan = *this;
+    --plan.length;
+    return plan;
+  }
+
   int64_t begin(int64_t k) const { return k * piece; }
   int64_t end(int64_t k) const { return std::min(length, (k + 1) * piece); }
   int64_t lanes(int64_t group) const { return std::min(kEmaLanes, width - group * kEmaLanes); }
@@ -213,6 +220,13 @@ struct Inputs {
   EmaSettings settings;
 
   int64_t directions() const { return settings.bidirectional ? 2 : 1; }
+  bool shifted() const { return settings.bidirectional && settings.shift; }
+  // The order in which directions add to a result. The last one also adds the skip, so it must see every
+  // position at its place, which a shifted one does not.
+  std::vector<int64_t> order() const {
+    if (!settings.bidirectional) return {0};
+    return shifted() ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0, 1};
+  }
   bool stateful() const { return state.defined(); }
   int64_t truncation() const { return stateful() ? 0 : settings.truncation; }
   Tensor direction(const Tensor& t, int64_t r) const { return t.narrow(0, r * x.size(2), x.size(2)); }
@@ -222,10 +236,21 @@ struct Outputs {
   Tensor y, linear, state;
 };
 
+// One item's view of what direction r reads of x: shifted sums at t are those of x without its first
+// position.
+EmaRows source_rows(const Plan& plan, const Inputs& in, int64_t row, int64_t group, int64_t r) {
+  EmaRows x = rows(plan, in.x, row, group, pointer(in.mask, row));
+  if (r == 0 || !in.shifted()) return x;
+  x.data += x.stride;
+  --x.length;
+  if (x.padding != nullptr) ++x.padding;
+  return x;
+}
+
 // Without a state the input weights are folded into the output weights at no cost: E = h / b. With a state
 // this is not possible, as b may be zero where h is not.
 Outputs forward(const Inputs& in, bool keep_linear) {
-  const Plan plan(in.x, in.q, in.settings);
+  const Plan plan(in.x, in.q, in.settings), shorter = plan.without_last();
   Outputs out{torch::empty_like(in.x), {}, {}};
   if (keep_linear && in.settings.activated) out.linear = torch::empty_like(in.x);
 
@@ -233,17 +258,18 @@ Outputs forward(const Inputs& in, bool keep_linear) {
   for (int64_t r = 0; r < in.directions(); ++r) {
     const Tensor q = in.direction(in.q, r), b = in.direction(in.b, r), c = in.direction(in.c, r);
     scans.emplace_back(
-        plan, Scan::Weights{q, in.stateful() ? c : b * c, in.stateful() ? b : Tensor(), in.truncation()},
-        r == 1, false);
+        r == 1 && in.shifted() ? shorter : plan,
+        Scan::Weights{q, in.stateful() ? c : b * c, in.stateful() ? b : Tensor(), in.truncation()}, r == 1,
+        false);
   }
   if (in.stateful()) scans[0].start(in.state, false);
+  if (in.shifted()) out.y.select(1, plan.length - 1).zero_();  // nothing comes after it
+  const std::vector<int64_t> order = in.order();
 
-  const auto source = [&](int64_t row, int64_t group) {
-    return rows(plan, in.x, row, group, pointer(in.mask, row));
-  };
   if (plan.pieces > 1) {
     plan.each([&](int64_t row, int64_t group, int64_t k) {
-      for (const Scan& scan : scans) scan.advance(source(row, group), row, group, k);
+      for (const int64_t r : order)
+        scans[static_cast<size_t>(r)].advance(source_rows(plan, in, row, group, r), row, group, k);
     });
     for (const Scan& scan : scans) scan.connect();
   }
@@ -252,13 +278,13 @@ Outputs forward(const Inputs& in, bool keep_linear) {
     EmaOutput output;
     output.data = out.y.data_ptr<float>() + at;
     output.stride = plan.width;
-    for (const Scan& scan : scans) {
-      if (&scan == &scans.back()) {
+    for (const int64_t r : order) {
+      if (r == order.back()) {
         output.skip = in.omega.defined() ? pointer(in.omega) + group * kEmaLanes : nullptr;
         output.silu = in.settings.activated;
         output.linear = out.linear.defined() ? out.linear.data_ptr<float>() + at : nullptr;
       }
-      scan.run(source(row, group), row, group, k, output);
+      scans[static_cast<size_t>(r)].run(source_rows(plan, in, row, group, r), row, group, k, output);
       output.accumulate = true;
     }
   });
@@ -276,7 +302,7 @@ struct Gradients {
 //   follow from sum_t g E, sum_t g dE/dq, R = sum_t g q^(t+1), and the last E and dE/dq.
 Gradients backward(const Inputs& in, const Tensor& linear, const Tensor& dy, const Tensor& w, bool needs_x,
                    bool needs_coefficients) {
-  const Plan plan(in.x, in.q, in.settings);
+  const Plan plan(in.x, in.q, in.settings), shorter = plan.without_last();
   const auto options = in.x.options();
   Gradients d;
   if (needs_x) d.x = torch::empty_like(in.x);
@@ -285,7 +311,8 @@ Gradients backward(const Inputs& in, const Tensor& linear, const Tensor& dy, con
   for (int64_t r = 0; r < in.directions(); ++r) {
     const Tensor q = in.direction(in.q, r), b = in.direction(in.b, r), c = in.direction(in.c, r);
     if (needs_coefficients)
-      over_x.emplace_back(plan, Scan::Weights{q, {}, {}, in.truncation()}, r == 1, true);
+      over_x.emplace_back(r == 1 && in.shifted() ? shorter : plan, Scan::Weights{q, {}, {}, in.truncation()},
+                          r == 1, true);
     if (needs_x)
       over_g.emplace_back(
           plan, Scan::Weights{q, in.stateful() ? b : b * c, in.stateful() ? c : Tensor(), in.truncation()},
@@ -299,49 +326,55 @@ Gradients backward(const Inputs& in, const Tensor& linear, const Tensor& dy, con
   const Tensor sums =
       torch::zeros({in.directions(), plan.pieces, plan.batch, plan.groups, 2, plan.n, kEmaLanes}, options);
   const Tensor skips = torch::zeros({plan.pieces, plan.batch, plan.groups, kEmaLanes}, options);
-  // g of an item, (L, kEmaLanes): stored for all items only if pieces depend on each other.
-  const Tensor all_g = torch::empty(
-      {plan.pieces > 1 ? plan.batch * plan.groups : at::get_num_threads(), plan.length, kEmaLanes}, options);
+  // g of an item, (L, kEmaLanes): stored for all items only if pieces depend on each other. A position of
+  // zeros before it lets the shifted direction read g_{t-1} at t.
+  const int64_t before = in.shifted() ? 1 : 0, slot_size = (before + plan.length) * kEmaLanes;
+  const Tensor all_g =
+      torch::empty({plan.pieces > 1 ? plan.batch * plan.groups : at::get_num_threads(), slot_size}, options);
+  if (before > 0) all_g.narrow(1, 0, kEmaLanes).zero_();
   const auto g_of = [&](int64_t row, int64_t group) {
     const int64_t slot = plan.pieces > 1 ? row * plan.groups + group : at::get_thread_num();
-    return all_g.data_ptr<float>() + slot * plan.length * kEmaLanes;
+    return all_g.data_ptr<float>() + slot * slot_size + before * kEmaLanes;
   };
-  const auto source = [&](int64_t row, int64_t group) {
-    return rows(plan, in.x, row, group, pointer(in.mask, row));
+  const auto source = [&](int64_t row, int64_t group, size_t r) {
+    return source_rows(plan, in, row, group, static_cast<int64_t>(r));
   };
-  const auto gradient = [&](int64_t row, int64_t group) {
-    return EmaRows{g_of(row, group), kEmaLanes, plan.length, plan.lanes(group), nullptr};
+  const auto gradient = [&](int64_t row, int64_t group, size_t r) {
+    const float* g = g_of(row, group) - (r == 1 ? before : 0) * kEmaLanes;
+    return EmaRows{g, kEmaLanes, plan.length, plan.lanes(group), nullptr};
   };
 
   const auto activate = [&](int64_t row, int64_t group, int64_t k) {
     const int64_t at = row * plan.length * plan.width + group * kEmaLanes;
     kernels::ema_output_gradient(
-        source(row, group), pointer(dy) + at, linear.defined() ? pointer(linear) + at : nullptr,
+        source(row, group, 0), pointer(dy) + at, linear.defined() ? pointer(linear) + at : nullptr,
         plan.begin(k), plan.end(k), g_of(row, group),
         skips.data_ptr<float>() + ((k * plan.batch + row) * plan.groups + group) * kEmaLanes);
   };
   const auto advance = [&](int64_t row, int64_t group, int64_t k) {
-    for (const Scan& scan : over_x) scan.advance(source(row, group), row, group, k);
-    for (const Scan& scan : over_g) scan.advance(gradient(row, group), row, group, k);
-    for (const Scan& scan : left) scan.advance(gradient(row, group), row, group, k);
+    for (size_t r = 0; r < over_x.size(); ++r) over_x[r].advance(source(row, group, r), row, group, k);
+    for (size_t r = 0; r < over_g.size(); ++r) over_g[r].advance(gradient(row, group, r), row, group, k);
+    for (const Scan& scan : left) scan.advance(gradient(row, group, 0), row, group, k);
   };
+  const std::vector<int64_t> order = needs_x ? in.order() : std::vector<int64_t>();
   const auto finish = [&](int64_t row, int64_t group, int64_t k) {
     for (size_t r = 0; r < over_x.size(); ++r)
-      over_x[r].run_slope(source(row, group), row, group, k, g_of(row, group),
+      over_x[r].run_slope(source(row, group, r), row, group, k, g_of(row, group),
                           sums.data_ptr<float>() + static_cast<int64_t>(r) * sums.stride(0) +
                               k * sums.stride(1) + row * sums.stride(2) + group * sums.stride(3));
     EmaOutput output;
     output.stride = plan.width;
-    for (const Scan& scan : over_g) {
+    for (const int64_t direction : order) {
+      const auto r = static_cast<size_t>(direction);
       output.data = d.x.data_ptr<float>() + row * plan.length * plan.width + group * kEmaLanes;
-      if (&scan == &over_g.back()) {
+      if (direction == order.back()) {
         output.padding = pointer(in.mask, row);
         output.skip = in.omega.defined() ? pointer(in.omega) + group * kEmaLanes : nullptr;
       }
-      scan.run(gradient(row, group), row, group, k, output);
+      over_g[r].run(gradient(row, group, r), row, group, k, output);
       output.accumulate = true;
     }
-    for (const Scan& scan : left) scan.run_slope(gradient(row, group), row, group, k, nullptr, nullptr);
+    for (const Scan& scan : left) scan.run_slope(gradient(row, group, 0), row, group, k, nullptr, nullptr);
   };
   if (plan.pieces == 1) {
     plan.each([&](int64_t row, int64_t group, int64_t k) {

@@ -71,14 +71,16 @@ Tensor reset_attention(const Tensor& attended, const Tensor& mixed, const Widths
   return product;
 }
 
-kernels::OutputGate output_gate(const Tensor& residual, const Tensor& mixed,
+kernels::OutputGate output_gate(const Tensor& residual, const Tensor& mixed, const Tensor& path,
                                 const GatedAttentionSettings& settings, const Widths& w) {
   const Parts<const float> parts(mixed.data_ptr<float>(), w);
   return {settings.activation,
           settings.candidate,
           parts.update,
           parts.candidate,
-          {residual.data_ptr<float>(), w.width}};
+          {residual.data_ptr<float>(), w.width},
+          path.defined() ? path.data_ptr<float>() : nullptr,
+          residual.size(1)};
 }
 
 struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
@@ -86,8 +88,10 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
                         const Tensor& values, const Tensor& mixed_weight, const Tensor& mixed_bias,
                         const Tensor& gamma, const Tensor& beta, const Tensor& weight, const Tensor& bias,
                         const MaybeTensor& given_relative, int64_t first_offset,
-                        const MaybeTensor& given_mask, const GatedAttentionSettings& settings) {
-    const Tensor relative = tensor_of(given_relative), mask = tensor_of(given_mask);
+                        const MaybeTensor& given_mask, const MaybeTensor& given_path,
+                        const GatedAttentionSettings& settings) {
+    const Tensor relative = tensor_of(given_relative), mask = tensor_of(given_mask),
+                 path = tensor_of(given_path);
     const Widths w(residual, gamma, values);
     // Adds both biases of the candidate at once; only their sum matters.
     Tensor biases = mixed_bias.clone();
@@ -103,12 +107,12 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
            {weight.data_ptr<float>(), w.values, true}, parts.candidate.data, w.mixed, true);
 
     Tensor y = torch::empty_like(residual);
-    const auto gate = output_gate(residual, mixed, settings, w);
+    const auto gate = output_gate(residual, mixed, path, settings, w);
     const Rows to{y.data_ptr<float>(), w.width};
     parallel_rows(w.rows, w.width,
                   [&](int64_t begin, int64_t end) { kernels::output_gate(gate, to, begin, end, w.width); });
     context->save_for_backward({residual, averaged, values, mixed_weight, gamma, beta, weight, relative, mask,
-                                mixed, attended.out, attended.normalizer});
+                                mixed, attended.out, attended.normalizer, path});
     save(context, std::make_pair(settings, first_offset));
     return y;
   }
@@ -117,7 +121,8 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
     require_first_derivative("gated attention");
     const auto kept = context->get_saved_variables();
     const Tensor &residual = kept[0], &averaged = kept[1], &values = kept[2], &mixed_weight = kept[3],
-                 &gamma = kept[4], &beta = kept[5], &weight = kept[6], &mask = kept[8], &mixed = kept[9];
+                 &gamma = kept[4], &beta = kept[5], &weight = kept[6], &mask = kept[8], &mixed = kept[9],
+                 &path = kept[12];
     const auto [settings, first_offset] = saved<std::pair<GatedAttentionSettings, int64_t>>(context);
     const RelativeBias relative{kept[7], first_offset};
     const AttentionResult attended{kept[10], kept[11]};
@@ -129,7 +134,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
     const Parts<float> dparts(dmixed.data_ptr<float>(), w);
     const Parts<const float> parts(mixed.data_ptr<float>(), w);
     {
-      const auto gate = output_gate(residual, mixed, settings, w);
+      const auto gate = output_gate(residual, mixed, path, settings, w);
       const ConstRows from{dy.data_ptr<float>(), w.width};
       const Rows rest{dresidual.data_ptr<float>(), w.width};
       parallel_rows(w.rows, w.width, [&](int64_t begin, int64_t end) {
@@ -195,6 +200,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
             d.dbias,
             Tensor(),
             Tensor(),
+            Tensor(),
             Tensor()};
   }
 
@@ -213,7 +219,7 @@ Tensor gated_attention(const GatedAttentionInputs& inputs, const RelativeBias& r
                                     inputs.values.contiguous(), inputs.mixed_weight.contiguous(),
                                     inputs.mixed_bias, inputs.gamma.contiguous(), inputs.beta.contiguous(),
                                     inputs.weight.contiguous(), inputs.bias, maybe(relative.values),
-                                    relative.first, maybe(mask), settings);
+                                    relative.first, maybe(mask), maybe(inputs.path), settings);
 }
 
 }  // namespace mega::ops

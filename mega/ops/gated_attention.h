@@ -24,6 +24,7 @@ struct GatedAttentionInputs {
       mixed_bias;              // mx_proj: (D + Z + V + D, D): update gate, shared, reset gate, candidate
   torch::Tensor gamma, beta;   // (2, Z)
   torch::Tensor weight, bias;  // h_proj: (D, V), (D)
+  torch::Tensor path = {};     // (B), factors of the candidate (drop path); undefined: 1
 };
 
 // Fused form of what nn::GatedAttention composes from single operations (equations 7 to 15): float32 on the

@@ -27,15 +27,17 @@ ops::NamedTensors numbered(std::vector<Tensor> parameters) {
 AdamW::AdamW(std::vector<Tensor> parameters, const TrainOptions& options)
     : AdamW(numbered(std::move(parameters)), options) {}
 
-AdamW::AdamW(const ops::NamedTensors& parameters, const TrainOptions& options) : options_(options) {
+AdamW::AdamW(const ops::NamedTensors& parameters, const TrainOptions& options,
+             const std::set<std::string>& undecayed)
+    : options_(options) {
   for (const auto& [name, parameter] : parameters) {
     require(parameter.is_contiguous(), "AdamW: parameters must be contiguous");
     names_.push_back(name);
     parameters_.push_back(parameter);
     means_.push_back(torch::zeros_like(parameter));
     squares_.push_back(torch::zeros_like(parameter));
+    factors_.emplace_back().weight_decay = undecayed.contains(name) ? 0.0 : 1.0;
   }
-  factors_.resize(names_.size());
   for (const ParameterGroup& group : options.groups) {
     bool used = false;
     for (size_t i = 0; i < names_.size(); ++i) {
@@ -84,8 +86,9 @@ double AdamW::step(double learning_rate) {
 
   ++updates_;
   const double t = static_cast<double>(updates_);
-  const double correction =
-      std::sqrt(1.0 - std::pow(options_.beta2, t)) / (1.0 - std::pow(options_.beta1, t));
+  const double root = std::sqrt(1.0 - std::pow(options_.beta2, t));
+  const double correction = root / (1.0 - std::pow(options_.beta1, t));
+  const double epsilon = options_.corrected_epsilon ? options_.epsilon * root : options_.epsilon;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!parameters_[i].grad().defined()) continue;
     Tensor& parameter = parameters_[i];
@@ -96,12 +99,9 @@ double AdamW::step(double learning_rate) {
       float *p = parameter.data_ptr<float>(), *m = means_[i].data_ptr<float>(),
             *v = squares_[i].data_ptr<float>();
       const float* g = gradient.data_ptr<float>();
-      const kernels::AdamStep step{static_cast<float>(decay),
-                                   static_cast<float>(rate),
-                                   static_cast<float>(options_.beta1),
-                                   static_cast<float>(options_.beta2),
-                                   static_cast<float>(options_.epsilon),
-                                   static_cast<float>(scale)};
+      const kernels::AdamStep step{static_cast<float>(decay),          static_cast<float>(rate),
+                                   static_cast<float>(options_.beta1), static_cast<float>(options_.beta2),
+                                   static_cast<float>(epsilon),        static_cast<float>(scale)};
       ops::parallel_rows(parameter.numel(), 1, [&](int64_t begin, int64_t end) {
         kernels::adam(step, g + begin, p + begin, m + begin, v + begin, end - begin);
       });
@@ -111,7 +111,7 @@ double AdamW::step(double learning_rate) {
     means_[i].mul_(options_.beta1).add_(clipped, 1.0 - options_.beta1);
     squares_[i].mul_(options_.beta2).addcmul_(clipped, clipped, 1.0 - options_.beta2);
     parameter.mul_(1.0 - decay);
-    parameter.addcdiv_(means_[i], squares_[i].sqrt().add_(options_.epsilon), -rate);
+    parameter.addcdiv_(means_[i], squares_[i].sqrt().add_(epsilon), -rate);
   }
   return norm;
 }

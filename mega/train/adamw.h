@@ -2,6 +2,7 @@
 // clipping by the global gradient norm.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,14 @@ namespace mega::train {
 // Differs from libtorch's AdamW, which adds epsilon to the bias-corrected root of the second moment; here it
 // is added to the raw one, as in the released implementation:
 //   p -= lr wd p;  p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps)
+// With options.corrected_epsilon it is libtorch's: eps becomes eps sqrt(1 - beta2^t).
 class AdamW {
  public:
   AdamW(std::vector<torch::Tensor> parameters, const TrainOptions& options);
   // `options.groups` match by name; later groups win, and a group that matches nothing is an Error.
-  AdamW(const ops::NamedTensors& parameters, const TrainOptions& options);
+  // Parameters named in `undecayed` have no weight decay unless a group matches them.
+  AdamW(const ops::NamedTensors& parameters, const TrainOptions& options,
+        const std::set<std::string>& undecayed = {});
 
   // Clips the gradients to `options.clip` (0: off), updates with the given learning rate, and returns the
   // gradient norm before clipping. If that is not finite, nothing is updated.

@@ -53,8 +53,8 @@ Table configuration_table(const Recipe& recipe) {
   return table;
 }
 
-void start_from(torch::nn::Module& model, const std::string& path) {
-  const std::vector<std::string> fresh = load_matching_weights(model, ModelFile::open(path).tensors);
+void start_from(torch::nn::Module& model, const ModelOptions& options, const std::string& path) {
+  const std::vector<std::string> fresh = load_matching_weights(model, ModelFile::open(path), options);
   require(fresh.size() < weights_of(model).size(), path,
           ": no weight of this model matches the name and shape of a tensor in the file");
   say("started from " + path + (fresh.empty() ? "" : "; newly initialised: " + join(fresh, ", ")));
@@ -147,6 +147,8 @@ void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& upda
   options.updates = std::max<int64_t>(1, static_cast<int64_t>(updates));
   if (!is_set("train.warmup"))
     options.warmup = static_cast<int64_t>(factor * static_cast<double>(options.warmup));
+  if (!is_set("train.hold"))
+    options.hold = std::max<int64_t>(1, static_cast<int64_t>(factor * static_cast<double>(options.hold)));
 }
 
 void announce(const Job& job, int64_t parameters) {
@@ -310,7 +312,7 @@ RunResult run(const RunRequest& request) {
   if (request.estimate_only) return result;
 
   const Recipe& recipe = job->recipe();
-  if (!recipe.train.init.empty()) start_from(task->model(), recipe.train.init);
+  if (!recipe.train.init.empty()) start_from(task->model(), recipe.model, recipe.train.init);
   open_folder(request.folder);
   const FolderLock lock(request.folder);
   if (request.resume) require_same_data(request.folder, job->checksum());

@@ -3,6 +3,7 @@
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
+#include "mega/config/models/image_positions.h"
 
 namespace mega::train {
 namespace {
@@ -20,19 +21,36 @@ torch::Tensor find_weight(const Safetensors& file, const std::string& name, torc
   return weight * ops::to_tensor(scales).unsqueeze(1);
 }
 
+void require_all(const std::vector<std::string>& missing) {
+  require(missing.empty(), missing.size(),
+          " weights are missing or have another shape: ", missing.empty() ? "" : missing.front(),
+          missing.size() > 1 ? ", ..." : "");
+}
+
+// The model is to read pictures of another size than in training.
+void resize_pictures(SavedModel& saved, int64_t height, int64_t width) {
+  ImageOptions* options = image_options(saved.options);
+  auto* input = std::get_if<ImageInput>(&saved.signature.input.input);
+  require(options != nullptr && input != nullptr, "only a model of pictures can read another size of them");
+  options->image = input->height = height;
+  input->width = width;
+  options->image_width = width == height ? 0 : width;
+}
+
 }  // namespace
 
-SavedModel load_model(const std::filesystem::path& path) {
+SavedModel load_model(const std::filesystem::path& path, int64_t height, int64_t width) {
   const ModelFile file = ModelFile::open(path);
   SavedModel saved;
   saved.options = file.options;
   saved.signature = read_signature(file.tensors, path.string());
   try {
-    require(sequence_options(saved.options) != nullptr, "not a classifier or matcher");
-    check_signature(saved.signature, *sequence_options(saved.options));
+    require(predictor_options(saved.options) != nullptr, "not a classifier or matcher");
+    check_signature(saved.signature, *predictor_options(saved.options));
     check_tensors(saved.options, file.tensors);
+    if (height > 0) resize_pictures(saved, height, width);
     saved.model = baselines::make_sequence_model(saved.options);
-    load_weights(*saved.model, file.tensors);
+    require_all(load_matching_weights(*saved.model, file, saved.options));
   } catch (const Error& error) {
     fail(path.string(), ": ", error.what());
   }
@@ -95,10 +113,7 @@ ops::NamedTensors weights_of(const torch::nn::Module& model) {
 }
 
 void load_weights(torch::nn::Module& model, const Safetensors& file) {
-  const std::vector<std::string> missing = load_matching_weights(model, file);
-  require(missing.empty(), missing.size(),
-          " weights are missing or have another shape: ", missing.empty() ? "" : missing.front(),
-          missing.size() > 1 ? ", ..." : "");
+  require_all(load_matching_weights(model, file));
 }
 
 std::vector<std::string> load_matching_weights(torch::nn::Module& model, const Safetensors& file) {
@@ -110,6 +125,25 @@ std::vector<std::string> load_matching_weights(torch::nn::Module& model, const S
       torch::Tensor(weight).copy_(found);
     else
       missing.push_back(name);
+  }
+  return missing;
+}
+
+std::vector<std::string> load_matching_weights(torch::nn::Module& model, const ModelFile& file,
+                                               const ModelOptions& options) {
+  const torch::NoGradGuard guard;
+  std::vector<std::string> missing = load_matching_weights(model, file.tensors);
+  const ImageOptions *from = image_options(file.options), *to = image_options(options);
+  if (from == nullptr || to == nullptr || from->patch_grid() == to->patch_grid()) return missing;
+  for (auto& [name, weight] : weights_of(model)) {
+    const TensorView* view = file.tensors.find(name);
+    if (view == nullptr) continue;
+    const torch::Tensor stored = ops::to_tensor(*view).to(torch::kFloat32).contiguous();
+    const auto resized =
+        resized_positions(*from, *to, name, {stored.data_ptr<float>(), static_cast<size_t>(stored.numel())});
+    if (!resized || std::ssize(*resized) != weight.numel()) continue;
+    torch::Tensor(weight).copy_(torch::tensor(*resized).view_as(weight));
+    std::erase(missing, name);
   }
   return missing;
 }

@@ -22,8 +22,9 @@ struct SavedModel {
   std::shared_ptr<models::SequenceModel> model;
 };
 
-// Loads a model file of `mega train`. Error if its parts are inconsistent or weights are missing.
-SavedModel load_model(const std::filesystem::path& path);
+// Loads a model file of `mega train`. Error if its parts are inconsistent or weights are missing. A model of
+// pictures may be made to read another size of them than in training; 0: the same.
+SavedModel load_model(const std::filesystem::path& path, int64_t height = 0, int64_t width = 0);
 
 // The same for a language model, with its tokenizer.
 struct SavedLanguageModel {
@@ -58,5 +59,8 @@ void load_weights(torch::nn::Module& model, const Safetensors& file);
 // The same for fine-tuning: returns the names of weights that are not in the file with this shape; these keep
 // their values.
 std::vector<std::string> load_matching_weights(torch::nn::Module& model, const Safetensors& file);
+// The same from a model of these options; positions of pictures of another size are interpolated.
+std::vector<std::string> load_matching_weights(torch::nn::Module& model, const ModelFile& file,
+                                               const ModelOptions& options);
 
 }  // namespace mega::train

@@ -7,7 +7,7 @@
 
 namespace mega::train {
 
-// Update k, counted from 1, uses step = k - 1 as released: the first update has the initial rate.
-double learning_rate(const TrainOptions& options, int64_t step);
+// Updates are counted from 0, as released: the first one has the initial rate.
+double learning_rate(const TrainOptions& options, int64_t update);
 
 }  // namespace mega::train

@@ -21,11 +21,13 @@ const bool kCounts = testing::CountingAllocator::install();
 // The peak memory of a training step on random tokens.
 double measured(const ModelOptions& options, int64_t length, int64_t batch) {
   const auto model = make_sequence_model(options);
-  const int64_t vocabulary = sequence_options(options)->vocabulary;
+  const ImageOptions* image = image_options(options);
+  const int64_t vocabulary = image != nullptr ? 0 : sequence_options(options)->vocabulary;
   std::vector<Sequences> documents_of_batch(static_cast<size_t>(options.kind().document_count()));
   const auto step = [&](int64_t l) {
     for (Sequences& document : documents_of_batch)
-      document.values = torch::randint(4, vocabulary, {batch, l}, torch::kInt64);
+      document.values = image != nullptr ? torch::randn({batch, image->max_length(), image->channels})
+                                         : torch::randint(4, vocabulary, {batch, l}, torch::kInt64);
     model->predict(documents_of_batch).sum().backward();
   };
   step(16);  // allocates gradients before the measurement
@@ -58,6 +60,23 @@ TEST(ModelBuilders, ABaselineHasAsManyParametersAsMega) {
   }
 }
 
+// Takes hundreds of megabytes; a smaller one of the same kind is tested.
+bool is_large(const std::string& name) {
+  return name == "wikitext103" || name == "imagenet-chunk" || name == "deit-b" || name == "vit-b" ||
+         name == "resnet-152";
+}
+
+TEST(ModelBuilders, BaselinesOfPicturesAreAsLarge) {
+  for (const char* name : {"imagenet", "picture-small", "picture-64"}) {
+    const ModelOptions mega = load_preset(name).model;
+    const auto ours = static_cast<double>(parameters(mega));
+    for (const char* kind : {"transformer", "resnet"}) {
+      const auto theirs = static_cast<double>(parameters(*baseline_of(mega, kind)));
+      EXPECT_NEAR(theirs / ours, 1.0, 0.03) << name << ", " << kind << ": " << ours << " and " << theirs;
+    }
+  }
+}
+
 template <class Call>
 bool works(const Call& call) {
   try {
@@ -71,17 +90,17 @@ bool works(const Call& call) {
 TEST(ModelBuilders, BuildsEverySupportedPreset) {
   for (const std::string& name : preset_names()) {
     const ModelOptions options = load_preset(name).model;
-    const bool sequence = sequence_options(options) != nullptr, language = token_options(options) != nullptr,
+    const bool predictor = predictor_options(options) != nullptr,
+               language = token_options(options) != nullptr,
                translation = translation_options(options) != nullptr;
-    const bool known = sequence || language || translation;
-    EXPECT_EQ(options.kind().is_available(), known) << name;
-    EXPECT_EQ(works([&] { options.kind().multiply_adds(100); }), known) << name;
-    EXPECT_EQ(works([&] { options.kind().activation_bytes(100, 1); }), known) << name;
-    if (name == "wikitext103") continue;  // takes a gigabyte; covered by another test
-    EXPECT_EQ(works([&] { make_sequence_model(options); }), sequence) << name;
+    EXPECT_TRUE(predictor || language || translation) << name;
+    EXPECT_GT(options.kind().multiply_adds(100), 0.0) << name;
+    EXPECT_GT(options.kind().activation_bytes(100, 1), 0.0) << name;
+    if (is_large(name)) continue;
+    EXPECT_EQ(works([&] { make_sequence_model(options); }), predictor) << name;
     EXPECT_EQ(works([&] { make_token_model(options); }), language) << name;
     EXPECT_EQ(works([&] { make_translation_model(options); }), translation) << name;
-    EXPECT_EQ(works([&] { make_model(options); }), known) << name;
+    EXPECT_TRUE(works([&] { make_model(options); })) << name;
   }
 }
 
@@ -104,7 +123,7 @@ void expect_described(const ModelOptions& options, const std::string& name) {
 TEST(ModelBuilders, TensorTableMatchesTheModules) {
   for (const std::string& name : preset_names()) {
     const ModelOptions options = load_preset(name).model;
-    if (!options.kind().is_available() || name == "wikitext103" || name == "enwik8") continue;
+    if (is_large(name) || name == "enwik8") continue;
     expect_described(options, name);
     const auto transformer = baseline_of(options, "transformer");
     ASSERT_EQ(transformer.has_value(), options.kind_name() != "linear") << name;  // itself a baseline
@@ -179,6 +198,51 @@ TEST(ModelBuilders, TensorTableCoversEveryOption) {
     }
 }
 
+TEST(ModelBuilders, TensorTableCoversEveryOptionOfPictures) {
+  ImageClassifierOptions image;
+  image.image = 13;
+  image.image_width = 9;
+  image.patch = 4;
+  image.layers = 1;
+  image.block.width = image.block.values = image.block.hidden = 8;
+  image.block.shared = 4;
+  for (const PatchForm form : {PatchForm::convolution, PatchForm::linear})
+    for (const bool positions : {false, true})
+      for (const int64_t representation : {0, 5})
+        for (const int64_t chunk : {-1, 3})
+          for (const NormKind norm : {NormKind::layer, NormKind::batch}) {
+            image.patch_form = form;
+            image.positions = positions;
+            image.representation = representation;
+            image.block.chunk = chunk;
+            image.block.norm = norm;
+            expect_described({image}, "image");
+          }
+  VisionTransformerOptions transformer;
+  ASSERT_TRUE(transformer.match(image));
+  for (const bool distilled : {false, true})
+    for (const bool bias : {false, true}) {
+      transformer.distilled = distilled;
+      transformer.representation = distilled ? 0 : 5;
+      transformer.qkv_bias = bias;
+      expect_described({transformer}, "transformer_image");
+    }
+  ResNetOptions resnet;
+  ASSERT_TRUE(resnet.match(image));
+  expect_described({resnet}, "resnet");
+}
+
+TEST(Cost, OfAPicture) {
+  const auto giga = [](const char* name) {
+    const ModelOptions options = load_preset(name).model;
+    const int64_t pixels = options.kind().max_length();
+    return 1e-9 * options.kind().multiply_adds(pixels) * static_cast<double>(pixels);
+  };
+  EXPECT_NEAR(giga("imagenet"), 18.2, 0.15);
+  EXPECT_NEAR(giga("deit-b"), 17.6, 0.15);
+  EXPECT_NEAR(giga("resnet-152"), 11.5, 0.15);
+}
+
 TEST(Cost, MultiplyAddsMatchTheMatrixProducts) {
   TransformerOptions options;
   options.layers = 3;
@@ -212,7 +276,11 @@ TEST(Cost, MemoryEstimateIsNearTheMeasurement) {
        {Case{"paper", {paper}, 500, 2}, Case{"paper, longer", {paper}, 1000, 2},
         Case{"narrow", {narrow}, 1000, 4}, Case{"thin", {thin}, 1000, 4}, Case{"wide", {wide}, 1000, 4},
         Case{"pair", {pair}, 1000, 4}, Case{"Mega", load_preset("lra-text-chunk").model, 1000, 4},
-        Case{"Mega, pair", load_preset("lra-retrieval-chunk").model, 1000, 2}}) {
+        Case{"Mega, pair", load_preset("lra-retrieval-chunk").model, 1000, 2},
+        Case{"pictures", load_preset("picture-small").model, 32 * 32, 16},
+        Case{"pictures, transformer", *baseline_of(load_preset("picture-small").model, "transformer"),
+             32 * 32, 16},
+        Case{"pictures, resnet", *baseline_of(load_preset("picture-small").model, "resnet"), 32 * 32, 16}}) {
     const double estimate = c.options.kind().activation_bytes(c.length, c.batch);
     const double truth = measured(c.options, c.length, c.batch);
     EXPECT_NEAR(estimate / truth, 1.0, 0.3) << c.name << ": " << estimate << " estimated, " << truth;

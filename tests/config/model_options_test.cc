@@ -57,14 +57,33 @@ TEST(ModelOptions, EmbeddingNormNeedsPostnorm) {
                "normalize_embedding = false");
 }
 
-TEST(ModelOptions, PatchesFillTheImage) {
+TEST(ModelOptions, PatchesCoverTheImage) {
   ImageClassifierOptions image;
+  EXPECT_EQ(image.grid(), (Grid{14, 14}));
+  image.image_width = 300;
   image.patch = 15;
-  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{image}); }),
-               "does not divide into patches of 15");
-  image.patch = 16;
-  image.block.max_positions = 195;
-  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{image}); }), "an image has 196 patches");
+  EXPECT_EQ(image.grid(), (Grid{15, 20})) << "the last row reaches beyond the picture";
+  EXPECT_EQ(image.stack().block.max_positions, 300);
+  EXPECT_NO_THROW(validate(ModelOptions{image}));
+  image.block.causal = true;
+  image.block.ema.bidirectional = false;
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{image}); }), "block.causal");
+  image.block = image_block();
+  image.block.prenorm = false;
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{image}); }), "block.prenorm");
+}
+
+TEST(ModelOptions, BaselinesOfPicturesFitTogether) {
+  VisionTransformerOptions transformer;
+  transformer.heads = 7;
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{transformer}); }), "7 heads");
+  transformer.heads = 12;
+  transformer.distilled = true;
+  transformer.representation = 10;
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{transformer}); }), "representation");
+  ResNetOptions resnet;
+  resnet.blocks = {1, 2};
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{resnet}); }), "2 and 4");
 }
 
 TEST(ModelOptions, TheDecoderSeesOnlyThePast) {

@@ -19,7 +19,9 @@ const std::map<std::string, int64_t> kReleased = {
     {"sc-base", 343'134},          {"sc-big", 475'890},                  //
     {"enwik8", 39'137'792},        {"wikitext103", 252'237'824},         //
     {"wmt16-en-de", 63'136'750},   {"wmt16-en-de-laplace", 63'136'750},  //
-    {"wmt16-de-en", 63'136'750},   {"wmt16-de-en-laplace", 63'136'750}};
+    {"wmt16-de-en", 63'136'750},   {"wmt16-de-en-laplace", 63'136'750},  //
+    {"imagenet", 90'734'140},      {"deit-b", 86'567'656},               //
+    {"vit-b", 86'859'496},         {"resnet-152", 60'192'808}};
 
 TEST(ParameterCount, HasTheParametersOfTheReleasedModels) {
   for (const auto& [preset, expected] : kReleased) {
@@ -62,6 +64,39 @@ TEST(ParameterCount, OfTheTransformerBesideATranslator) {
     base.vocabulary = vocabulary;
     EXPECT_EQ(count_parameters({base}).total, expected) << "by default";
   }
+}
+
+TEST(ParameterCount, OfModelsOfPictures) {
+  ImageClassifierOptions tiny;
+  tiny.block.width = 192;
+  tiny.block.values = tiny.block.hidden = 384;
+  EXPECT_EQ(count_parameters({tiny}).total, 6'209'596) << "the released mega_tiny_patch16_224";
+
+  const ModelOptions base = load_preset("imagenet").model;
+  const auto parts = count_parameters(base).parts;
+  EXPECT_EQ(parts.at("positions"), 150'528 + 12 * 391);
+  EXPECT_EQ(parts.at("embedding"), 590'592);
+  EXPECT_EQ(parts.at("ema"), 12 * 99'072);
+  EXPECT_EQ(parts.at("head"), 590'592 + 769'000);
+  int64_t decayed = 0, others = 0;
+  for (const TensorInfo& tensor : base.kind().tensors())
+    (tensor.decays ? decayed : others) += tensor.elements();
+  EXPECT_EQ(decayed, 90'447'444);
+  EXPECT_EQ(others, 286'696);
+
+  VisionTransformerOptions deit;
+  deit.distilled = true;
+  EXPECT_EQ(count_parameters({deit}).total, 87'338'192);
+  deit.distilled = false;
+  deit.width = 384, deit.hidden = 1536, deit.heads = 6;
+  EXPECT_EQ(count_parameters({deit}).total, 22'050'664);
+  deit.width = 192, deit.hidden = 768, deit.heads = 3;
+  EXPECT_EQ(count_parameters({deit}).total, 5'717'416);
+
+  int64_t buffers = 0;
+  for (const TensorInfo& tensor : ResNetOptions().tensors())
+    buffers += tensor.is_parameter ? 0 : tensor.elements();
+  EXPECT_EQ(buffers, 151'579);
 }
 
 TEST(ParameterCount, SeparateVocabulariesAndUntiedOutput) {

@@ -64,6 +64,8 @@ BlockOptions random_block(Dice& dice, bool stream) {
   block.ema.scaled = dice.coin();
   block.ema.skip = dice.coin();
   block.ema.activated = dice.coin();
+  block.ema.shift = block.values == 32;
+  block.ema.exchanged = block.shared == 10;
   block.attention = dice.any<AttentionFunction>();
   block.position = dice.any<PositionKind>();
   block.max_positions = 300;

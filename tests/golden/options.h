@@ -15,7 +15,7 @@ namespace mega::testing {
 inline void ignore_descriptions(Golden& golden) {
   golden.ignore({"case", "source_commit", "torch", "module", "note", "loss", "buffers", "batch", "length",
                  "padding", "query_length", "key_length", "f32_noise_out", "f32_noise_grad",
-                 "feature_dropout"});
+                 "feature_dropout", "kind"});
   for (const char* key :
        {"dropout", "attention_dropout", "hidden_dropout", "activation_dropout", "act_dropout"}) {
     const std::string text = golden.option(key, "0");
@@ -23,7 +23,10 @@ inline void ignore_descriptions(Golden& golden) {
             ", and random numbers cannot agree");
   }
   require(golden.option("dtype", "float32") == "float32", "dtype: expected float32");
-  require(golden.option("layout", "time x batch x channel") == "time x batch x channel", "layout: unknown");
+  const std::string layout = golden.option("layout", "time x batch x channel");
+  require(layout == "time x batch x channel" ||
+              layout.starts_with("in.image is batch x channel x height x width; "),
+          "layout: unknown");
 }
 
 inline Activation activation(Golden& golden, const std::string& key) {
@@ -94,7 +97,7 @@ inline BlockOptions layer_options(Golden& golden) {
 }
 
 // What all of LRAModel and SCRawModel have in common.
-inline SequenceOptions common_options(Golden& golden, InputKind input) {
+inline void read_common_options(Golden& golden, InputKind input, SequenceOptions& options) {
   require(golden.number("classifier_layers") == 1, "classifier_layers: only 1 is known here");
   require(activation(golden, "classifier_activation_fn") == Activation::gelu,
           "classifier_activation_fn: not gelu");
@@ -103,14 +106,12 @@ inline SequenceOptions common_options(Golden& golden, InputKind input) {
                  "max_source_positions", "no_token_positional_embeddings", "sent_loss",
                  "share_encoder_input_output_embed", "pad_index", "vocab_size", "classifier_in_dim"});
 
-  SequenceOptions options;
   options.input = input;
   if (input == InputKind::tokens) options.vocabulary = golden.number("vocab_size");
   options.classes = golden.number("sentence_class_num");
   options.layers = golden.number("encoder_layers");
   options.head = golden.number("classifier_out_dim");
   options.pooling = golden.choice<Pooling>("sen_rep_type", {{"mp", Pooling::mean}, {"cls", Pooling::cls}});
-  return options;
 }
 
 // Those of Mega layers.
@@ -120,7 +121,7 @@ inline EncoderClassifierOptions encoder_options(Golden& golden, InputKind input)
   golden.ignore({"encoder_attention_heads"});
 
   EncoderClassifierOptions options;
-  static_cast<SequenceOptions&>(options) = common_options(golden, input);
+  read_common_options(golden, input, options);
   options.normalize_embedding = golden.flag("normalize_embedding", false);
 
   BlockOptions& block = options.block;
@@ -150,7 +151,7 @@ inline TransformerOptions transformer_options(Golden& golden) {
                  "normalize_embedding", "rel_pos_bias", "z_dim"});
 
   TransformerOptions options;
-  static_cast<SequenceOptions&>(options) = common_options(golden, InputKind::tokens);
+  read_common_options(golden, InputKind::tokens, options);
   options.width = golden.number("encoder_embed_dim");
   options.hidden = golden.number("encoder_ffn_embed_dim");
   options.heads = golden.number("encoder_attention_heads");
@@ -306,6 +307,24 @@ inline TrainOptions schedule_options(const std::string& text) {
       fail("a schedule with an unknown \"", key, "\"");
     }
   }
+  return options;
+}
+
+// "lr=0.002 warmup_epochs=20 epochs=300 warmup_lr=1e-05 min_lr=1e-06", in epochs.
+inline TrainOptions epoch_schedule_options(const std::string& text) {
+  TrainOptions options;
+  std::map<std::string, double> values;
+  for (const std::string& part : split(text, ' ')) {
+    const size_t equals = part.find('=');
+    require(equals != std::string::npos, "a schedule of \"", text, "\"");
+    values[part.substr(0, equals)] = std::stod(part.substr(equals + 1));
+  }
+  require(values.size() == 5, "a schedule of \"", text, "\"");
+  options.learning_rate = values.at("lr");
+  options.initial_learning_rate = values.at("warmup_lr");
+  options.final_learning_rate = values.at("min_lr");
+  options.warmup = static_cast<int64_t>(values.at("warmup_epochs"));
+  options.updates = static_cast<int64_t>(values.at("epochs"));
   return options;
 }
 

@@ -220,12 +220,20 @@ TEST(Gates, OutputGate) {
         const Matrix u = inputs(columns, random), h = inputs(columns, random), res = inputs(columns, random),
                      dy = inputs(columns, random), kept = mask(dropout, columns);
         Matrix y(kRows, columns), du(kRows, columns), dh(kRows, columns), dr(kRows, columns);
-        const OutputGate gate{kind, dropout, u, h, res};
+        // Three rows of a sequence have one factor; none means 1.
+        const std::vector<float> factors = {0.0f, 1.25f, 2.0f};
+        const bool drops_path = columns % 2 == 0;
+        const OutputGate gate{kind, dropout, u, h, res, drops_path ? factors.data() : nullptr, 3};
+        const auto path = [&](int64_t r) {
+          return drops_path ? static_cast<double>(factors[static_cast<size_t>(r / 3)]) : 1.0;
+        };
         for (const auto& [begin, end] : {std::pair{0, 5}, std::pair{5, 7}}) {
           output_gate(gate, y, begin, end, columns);
           output_gate_backward(gate, dy, du, dh, dr, begin, end, columns);
         }
-        const auto candidate = [&](int64_t r, int64_t c) { return activation(kind, h(r, c)) * kept(r, c); };
+        const auto candidate = [&](int64_t r, int64_t c) {
+          return activation(kind, h(r, c)) * kept(r, c) * path(r);
+        };
         expect_elements(
             y, {&h, &res},
             [&](int64_t r, int64_t c) {
@@ -241,7 +249,7 @@ TEST(Gates, OutputGate) {
         expect_elements(
             dh, {&h, &dy},
             [&](int64_t r, int64_t c) {
-              return dy(r, c) * sigmoid(u(r, c)) * slope(kind, h(r, c)) * kept(r, c);
+              return dy(r, c) * sigmoid(u(r, c)) * slope(kind, h(r, c)) * kept(r, c) * path(r);
             },
             10 * kTolerance, "dh");
         expect_elements(

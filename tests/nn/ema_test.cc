@@ -97,6 +97,40 @@ TEST(Ema, BothDirectionsIncludeTheCurrentToken) {
   EXPECT_LT(distance(x * (weight.narrow(0, 0, 3) + weight.narrow(0, 3, 3)), ema->forward(x)), 1e-6);
 }
 
+TEST(Ema, TheReleaseForImagesCountsTheCurrentTokenOnce) {
+  const torch::NoGradGuard no_grad;
+  EmaOptions options = paper(EmaKind::multidimensional, 4);
+  options.bidirectional = options.shift = true;
+  Ema ema(3, options);
+  const Tensor x = torch::randn({1, 1, 3});
+  const auto [q, b, c] = ema->coefficients();
+  EXPECT_LT(distance(x * (b * c).sum(-1).narrow(0, 0, 3), ema->forward(x)), 1e-6);
+}
+
+TEST(Ema, ExchangedNamesAreThoseOfThePaper) {
+  const torch::NoGradGuard no_grad;
+  const Tensor x = torch::randn({2, 20, 5});
+  for (const EmaKind kind : {EmaKind::damped, EmaKind::multidimensional}) {
+    EmaOptions options;
+    options.kind = kind;
+    Ema released(5, options);
+    options.exchanged = true;
+    Ema exchanged(5, options);
+    EXPECT_EQ(shapes(released), shapes(exchanged));
+    for (const auto& item : released->named_parameters()) {
+      const std::string name = item.key() == "alpha" ? "delta" : item.key() == "delta" ? "alpha" : item.key();
+      exchanged->named_parameters()[name].copy_(item.value());
+    }
+    EXPECT_TRUE(released->forward(x).equal(exchanged->forward(x)));
+    released->alpha.add_(1.0);
+    EXPECT_GT(distance(released->forward(x), exchanged->forward(x)), 1e-4);
+  }
+  EmaOptions plain;
+  plain.kind = EmaKind::plain;
+  plain.exchanged = true;
+  EXPECT_EQ(shapes(Ema(5, plain)).count("delta"), 1u) << "it has no other";
+}
+
 TEST(Ema, ParametersHaveTheReleasedNamesAndInitialisation) {
   torch::manual_seed(1);
   Ema ema(500, EmaOptions());

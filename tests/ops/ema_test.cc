@@ -95,15 +95,19 @@ std::vector<Case> cases() {
           all.push_back(k);
           k.stateful = true;
           if (!bidirectional) all.push_back(k);
+          k.stateful = false;
+          k.settings.shift = true;
+          if (bidirectional) all.push_back(k);
         }
   return all;
 }
 
 std::string name(const Case& k) {
   return c10::str("B ", k.shape.batch, " L ", k.shape.length, " D ", k.shape.width, " N ", k.shape.n,
-                  k.settings.bidirectional ? " bidirectional" : "", " T ", k.settings.truncation,
-                  k.masked ? " masked" : "", k.stateful ? " stateful" : "", k.skip ? "" : " no skip",
-                  k.settings.activated ? "" : " linear", " pieces ", k.settings.pieces);
+                  k.settings.bidirectional ? " bidirectional" : "", k.settings.shift ? " shifted" : "", " T ",
+                  k.settings.truncation, k.masked ? " masked" : "", k.stateful ? " stateful" : "",
+                  k.skip ? "" : " no skip", k.settings.activated ? "" : " linear", " pieces ",
+                  k.settings.pieces);
 }
 
 TEST(EmaOp, ConvolutionEqualsRecurrence) {
@@ -119,15 +123,43 @@ TEST(EmaOp, ConvolutionEqualsRecurrence) {
   }
 }
 
+// The definition: s_t = sum_l k_l x_{t-l} + sum_l k'_l x_{t+1+l}.
+TEST(EmaOp, ShiftedSumsCountThePresentOnce) {
+  torch::manual_seed(8);
+  for (const int64_t truncation : {0, 3}) {
+    const Case k{{1, 9, 2, 3}, {true, truncation, false, 0, true}, false, false};
+    const Leaves leaves(k, torch::kDouble);
+    const int64_t length = k.shape.length, width = k.shape.width;
+    const int64_t lags = truncation > 0 ? truncation : length;
+    const Tensor kernel =
+        ((leaves.b * leaves.c).unsqueeze(2) * leaves.q.unsqueeze(2).pow(torch::arange(lags, torch::kDouble)))
+            .sum(1);  // (2 D, lags)
+    Tensor expected = torch::zeros({1, length, width}, torch::kDouble);
+    for (int64_t t = 0; t < length; ++t)
+      for (int64_t lag = 0; lag < lags; ++lag) {
+        if (t - lag >= 0)
+          expected.select(1, t) +=
+              kernel.narrow(0, 0, width).select(1, lag) * leaves.x.detach().select(1, t - lag);
+        if (t + 1 + lag < length)
+          expected.select(1, t) +=
+              kernel.narrow(0, width, width).select(1, lag) * leaves.x.detach().select(1, t + 1 + lag);
+      }
+    expect_close(expected, leaves.run(k.settings)[0], 1e-10, c10::str("truncation ", truncation));
+  }
+}
+
 TEST(EmaOp, ReferenceGradients) {
   torch::manual_seed(2);
   for (bool bidirectional : {false, true})
     for (bool stateful : {false, true}) {
       if (bidirectional && stateful) continue;
       Case k{{2, 7, 3, 2}, {bidirectional, stateful ? 0 : 4, true, 0}, true, true, stateful};
-      SCOPED_TRACE(name(k));
-      const Leaves leaves(k, torch::kDouble);
-      check_gradients([&] { return leaves.run(k.settings); }, leaves.differentiable());
+      for (const bool shift : {false, true}) {
+        k.settings.shift = shift;
+        SCOPED_TRACE(name(k));
+        const Leaves leaves(k, torch::kDouble);
+        check_gradients([&] { return leaves.run(k.settings); }, leaves.differentiable());
+      }
     }
 }
 

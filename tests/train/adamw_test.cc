@@ -138,6 +138,47 @@ TEST(AdamW, GroupsHaveARateAndADecayOfTheirOwn) {
   EXPECT_PRED2(testing::contains, testing::error_of([&] { AdamW(parameters, o); }), "\"layer.*\"");
 }
 
+TEST(AdamW, SomeParametersAreNotDecayed) {
+  TrainOptions o = options();
+  const ops::NamedTensors parameters = named({"head.weight", "head.bias"});
+  AdamW(parameters, o, {"head.bias"}).step(kRate);
+  const auto moved = [](const ops::NamedTensors& all, size_t i) { return 1.0 - first(all[i].second); };
+  EXPECT_NEAR(moved(parameters, 0), kRate * 1.1, 1e-6);
+  EXPECT_NEAR(moved(parameters, 1), kRate, 1e-6);
+  o.groups = {{"*", 1.0, 1.0}};
+  const ops::NamedTensors again = named({"head.weight", "head.bias"});
+  AdamW(again, o, {"head.bias"}).step(kRate);
+  EXPECT_NEAR(moved(again, 1), kRate * 1.1, 1e-6) << "the user's groups win";
+}
+
+TEST(AdamW, EpsilonAfterTheCorrectionIsLibtorchs) {
+  TrainOptions o = options();
+  o.epsilon = 0.1;  // large, so that its place matters
+  o.corrected_epsilon = true;
+  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+    torch::manual_seed(2);
+    const Tensor ours = torch::randn({6}, dtype).requires_grad_();
+    const Tensor theirs = ours.detach().clone().requires_grad_(), before = ours.detach().clone();
+    AdamW optimizer({ours}, o);
+    torch::optim::AdamW expected({theirs}, torch::optim::AdamWOptions(kRate)
+                                               .betas({o.beta1, o.beta2})
+                                               .eps(o.epsilon)
+                                               .weight_decay(o.weight_decay));
+    for (int step = 0; step < 4; ++step) {
+      const Tensor gradient = torch::randn({6}, dtype);
+      ours.mutable_grad() = gradient.clone();
+      theirs.mutable_grad() = gradient.clone();
+      optimizer.step(kRate);
+      expected.step();
+    }
+    EXPECT_TRUE(torch::allclose(ours, theirs, 1e-5, 1e-6));
+    TrainOptions raw = o;
+    raw.corrected_epsilon = false;
+    const Tensor gradient = torch::ones({6}, dtype);
+    EXPECT_FALSE(torch::allclose(updated(before, gradient, raw), updated(before, gradient, o), 1e-4));
+  }
+}
+
 TEST(AdamW, StateGoesThroughAFile) {
   const testing::ScratchFolder folder;
   const ops::NamedTensors one = named({"a", "b"}), other = named({"a", "b"});

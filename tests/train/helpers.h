@@ -19,6 +19,21 @@
 
 namespace mega::testing {
 
+inline data::Part labelled(std::vector<data::Record> records, std::vector<int64_t> labels) {
+  data::Part part(std::move(records));
+  part.labels = std::move(labels);
+  return part;
+}
+
+inline data::Dataset dataset_of(data::Part train, data::Part valid, std::vector<std::string> classes) {
+  data::Dataset dataset;
+  dataset.train = std::move(train);
+  dataset.valid = std::move(valid);
+  dataset.outputs = std::ssize(classes);
+  dataset.classes = std::move(classes);
+  return dataset;
+}
+
 // Texts of the letters a and b; the class is the letter of which there are more.
 inline data::Part letters(const std::string& name, int64_t count) {
   std::vector<data::Record> records;
@@ -39,9 +54,7 @@ inline data::Part letters(const std::string& name, int64_t count) {
     records.push_back(std::move(record));
     labels.push_back(label);
   }
-  data::Part part(std::move(records));
-  part.labels = std::move(labels);
-  return part;
+  return labelled(std::move(records), std::move(labels));
 }
 
 // The part with changed contents.
@@ -55,12 +68,56 @@ inline void change_records(data::Part& part, const std::function<void(data::Reco
 }
 
 inline data::Dataset letters_dataset() {
-  data::Dataset dataset;
-  dataset.train = letters("train", 40);
-  dataset.valid = letters("valid", 30);
-  dataset.classes = {"a", "b"};
-  dataset.outputs = 2;
-  return dataset;
+  return dataset_of(letters("train", 40), letters("valid", 30), {"a", "b"});
+}
+
+// Grey pictures of 8 by 12 pixels; the class is the half that is brighter, left or right.
+inline data::Part halves(const std::string& name, int64_t count) {
+  std::vector<data::Record> records;
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t bits = stream_seed(7, name, static_cast<uint64_t>(i));
+    const int64_t label = static_cast<int64_t>(bits % 2);
+    data::Record record;
+    for (int64_t pixel = 0; pixel < 96; ++pixel) {
+      bits = mix_bits(bits + 1);
+      const bool right = pixel % 12 >= 6;
+      record.bytes += static_cast<char>(bits % 100 + (right == (label == 1) ? 100 : 0));
+    }
+    record.label = label == 1 ? "right" : "left";
+    record.where = name + ":" + std::to_string(i + 1);
+    records.push_back(std::move(record));
+    labels.push_back(label);
+  }
+  return labelled(std::move(records), std::move(labels));
+}
+
+inline data::Dataset halves_dataset() {
+  return dataset_of(halves("train", 80), halves("valid", 40), {"left", "right"});
+}
+
+inline Recipe halves_recipe() {
+  Recipe recipe;
+  ImageClassifierOptions model;
+  model.patch = 4;
+  model.layers = 2;
+  model.block.width = 8;
+  model.block.values = 16;
+  model.block.shared = 8;
+  model.block.hidden = 16;
+  model.block.ema.dimension = 2;
+  model.block.drop_path = 0.1;
+  recipe.model.model = model;
+  ImageInput input;
+  input.height = 8;
+  input.width = 12;
+  recipe.input.input = input;
+  recipe.train.learning_rate = 0.02;
+  recipe.train.batch = 8;
+  recipe.train.updates = 40;
+  recipe.train.evaluate = "20u";
+  recipe.train.checkpoint = "10u";
+  return recipe;
 }
 
 // Sets what makes a Mega classifier or matcher tiny.

@@ -62,7 +62,7 @@ TEST_F(Run, FromAFileToAResult) {
   // The metrics are those of the model that was kept.
   const SavedModel saved = load_model(asked.folder / "model.safetensors");
   const data::Dataset dataset = load_dataset(data::dataset_request(recipe, saved.signature.classes));
-  const data::Encoder encoder(saved.signature, cls_token(*sequence_options(saved.options)));
+  const data::Encoder encoder(saved.signature, cls_token(saved.options));
   const Scores scores = evaluate(*saved.model, dataset.test, encoder, 1, {}).scores();
   EXPECT_EQ(scores.metrics.front().value, result.test.metrics.front().value);
 }

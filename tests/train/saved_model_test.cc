@@ -50,12 +50,54 @@ TEST(SavedModel, ComesBackAsItWas) {
     task.save(folder / "model.safetensors", weights_of(task.model()));
     const SavedModel saved = load_model(folder / "model.safetensors");
     EXPECT_EQ(saved.signature.classes, dataset.classes);
-    const data::Encoder encoder(saved.signature, cls_token(*sequence_options(saved.options)));
+    const data::Encoder encoder(saved.signature, cls_token(saved.options));
     const Evaluation before = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, {});
     const Evaluation after = evaluate(*saved.model, dataset.valid, encoder, 1, {});
     for (size_t i = 0; i < before.answers.size(); ++i)
       EXPECT_EQ(before.answers[i].outputs, after.answers[i].outputs);
   }
+}
+
+TEST(SavedModel, OfPicturesReadsAnotherSizeOfThem) {
+  const ScratchFolder folder;
+  const data::Dataset dataset = halves_dataset();
+  for (const char* kind : {"image", "transformer", "resnet"}) {
+    SCOPED_TRACE(kind);
+    Recipe recipe = halves_recipe();
+    data::fit_recipe(recipe, dataset);
+    EXPECT_EQ(image_options(recipe.model)->rows(), 8);
+    EXPECT_EQ(image_options(recipe.model)->columns(), 12);
+    EXPECT_EQ(image_options(recipe.model)->channels, 1);
+    if (const auto baseline = baseline_of(recipe.model, kind)) recipe.model = *baseline;
+    HookedTask task(recipe, dataset);
+    task.draw(1);
+    task.loss(0);
+    task.save(folder / "model.safetensors", weights_of(task.model()));
+
+    const SavedModel same = load_model(folder / "model.safetensors", 8, 12);
+    const Evaluation before = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, {});
+    const Evaluation after = evaluate(*same.model, dataset.valid, data::Encoder(same.signature), 1, {});
+    for (size_t i = 0; i < before.answers.size(); ++i)
+      EXPECT_EQ(before.answers[i].outputs, after.answers[i].outputs);
+
+    const SavedModel larger = load_model(folder / "model.safetensors", 16, 20);
+    EXPECT_EQ(std::get<ImageInput>(larger.signature.input.input).width, 20);
+    EXPECT_EQ(larger.model->predict({{torch::randn({2, 320}), {}}}).sizes(), torch::IntArrayRef({2, 2}));
+    if (const Tensor* positions = larger.model->named_parameters().find("pos_embed")) {
+      // As libtorch interpolates pictures.
+      const int64_t extra = image_options(recipe.model)->extra_tokens();
+      const Tensor own = task.model().named_parameters()["pos_embed"].detach().slice(1, extra);
+      const Tensor grid = own.view({1, 2, 3, -1}).permute({0, 3, 1, 2});
+      const Tensor expected = torch::upsample_bicubic2d(grid, {4, 5}, false).flatten(2).transpose(1, 2);
+      EXPECT_TRUE(torch::allclose(positions->detach().slice(1, extra), expected, 1e-4, 1e-5));
+    }
+  }
+  Recipe texts = letters_recipe();
+  const data::Dataset letters = letters_dataset();
+  HookedTask task(texts, letters);
+  task.save(folder / "texts.safetensors", weights_of(task.model()));
+  EXPECT_PRED2(contains, error_of([&] { load_model(folder / "texts.safetensors", 8, 8); }),
+               "only a model of pictures");
 }
 
 TEST(SavedModel, FineTuningRenewsTheHeadAlone) {

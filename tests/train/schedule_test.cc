@@ -16,8 +16,8 @@ TrainOptions options(Schedule schedule) {
   return result;
 }
 
-const std::vector<Schedule> kAll = {Schedule::linear, Schedule::cosine, Schedule::inverse_sqrt,
-                                    Schedule::constant};
+const std::vector<Schedule> kAll = {Schedule::linear, Schedule::cosine, Schedule::cosine_full,
+                                    Schedule::inverse_sqrt, Schedule::constant};
 
 TEST(Schedule, WarmsUpInAStraightLine) {
   for (const Schedule schedule : kAll) {
@@ -62,6 +62,25 @@ TEST(Schedule, CosineIsFlatAtBothEnds) {
   EXPECT_LT(fall(101), 0.01 * fall(550));
   EXPECT_LT(fall(1000), 0.01 * fall(550));
   EXPECT_NEAR(learning_rate(o, 325) + learning_rate(o, 775), 4e-3 + 1e-4, 1e-12);  // symmetric
+}
+
+// Half of its length after the warm-up is half of all updates, not of those that are left.
+TEST(Schedule, AFullCosineEndsBeforeItsMinimum) {
+  const TrainOptions o = options(Schedule::cosine_full);
+  EXPECT_NEAR(learning_rate(o, 600), 0.5 * (4e-3 + 1e-4), 1e-12);
+  EXPECT_GT(learning_rate(o, 1000), 1.5e-4);
+  EXPECT_NEAR(learning_rate(o, 1100), 1e-4, 1e-15);
+}
+
+TEST(Schedule, HoldsARateForSomeUpdates) {
+  for (const Schedule schedule : kAll) {
+    SCOPED_TRACE(to_string(schedule));
+    TrainOptions o = options(schedule);
+    const TrainOptions plain = o;
+    o.hold = 25;
+    for (int64_t update = 0; update < 1000; ++update)
+      EXPECT_EQ(learning_rate(o, update), learning_rate(plain, update / 25 * 25));
+  }
 }
 
 TEST(Schedule, InverseSqrtHalvesWhenTheStepsQuadruple) {

@@ -189,7 +189,20 @@ TranslationTexts make_translation_texts(const Signature& signature, int64_t sour
 
 int64_t embedding_count(int64_t types, int64_t reserved) { return (types + reserved + 7) / 8 * 8; }
 
-void check_input(const InputOptions& input, const SequenceOptions& options) {
+namespace {
+
+void check_picture_input(const InputOptions& input, const ImageOptions& options) {
+  const auto* image = std::get_if<ImageInput>(&input.input);
+  require(image != nullptr, "the model reads pictures: input.kind must be image");
+  const int64_t channels = channels_of(input);
+  require(
+      image->height == options.rows() && image->width == options.columns() && channels == options.channels,
+      "the model reads pictures of ", options.rows(), " by ", options.columns(), " pixels with ",
+      options.channels, " channel(s), and the input has ", image->height, " by ", image->width, " with ",
+      channels);
+}
+
+void check_sequence_input(const InputOptions& input, const SequenceOptions& options) {
   const auto* text = std::get_if<TextInput>(&input.input);
   require((text != nullptr) == (options.input == InputKind::tokens),
           "model.input = ", to_string(options.input),
@@ -205,14 +218,24 @@ void check_input(const InputOptions& input, const SequenceOptions& options) {
             " does not fit the input, which has ", channels_of(input));
 }
 
-std::shared_ptr<const Tokenizer> check_signature(const Signature& signature, const SequenceOptions& options) {
+}  // namespace
+
+void check_input(const InputOptions& input, const PredictorOptions& options) {
+  if (const auto* image = dynamic_cast<const ImageOptions*>(&options)) check_picture_input(input, *image);
+  if (const auto* sequence = dynamic_cast<const SequenceOptions*>(&options))
+    check_sequence_input(input, *sequence);
+}
+
+std::shared_ptr<const Tokenizer> check_signature(const Signature& signature,
+                                                 const PredictorOptions& options) {
   check_input(signature.input, options);
   const bool regression = options.objective == Objective::regression;
   const size_t outputs = regression ? signature.target_mean.size() : signature.classes.size();
   require(static_cast<int64_t>(outputs) == options.classes && signature.classes.empty() == regression,
           "the model has ", options.classes, " outputs, and the file has ",
           regression ? "mean and deviation of " : "names for ", outputs);
-  return make_tokenizer(signature, options.vocabulary - kReservedTokens);
+  const auto* sequence = dynamic_cast<const SequenceOptions*>(&options);
+  return sequence == nullptr ? nullptr : make_tokenizer(signature, sequence->vocabulary - kReservedTokens);
 }
 
 }  // namespace mega

@@ -70,8 +70,8 @@ TranslationTexts make_translation_texts(const Signature& signature, int64_t sour
 int64_t embedding_count(int64_t types, int64_t reserved);
 
 // Throws where a model of these options cannot read such input.
-void check_input(const InputOptions& input, const SequenceOptions& options);
+void check_input(const InputOptions& input, const PredictorOptions& options);
 // The same, and where its vocabulary or outputs are others. Gives the tokenizer; null where it reads no text.
-std::shared_ptr<const Tokenizer> check_signature(const Signature& signature, const SequenceOptions& options);
+std::shared_ptr<const Tokenizer> check_signature(const Signature& signature, const PredictorOptions& options);
 
 }  // namespace mega

@@ -89,10 +89,11 @@ void add_norm_tensors(TensorList& list, const std::string& name, int64_t width, 
 
 void add_stack_tensors(TensorList& list, const std::string& name, const StackOptions& options) {
   const BlockOptions& block = options.block;
+  const std::string holder = name.empty() ? "" : name + ".";
   if (options.normalize_embedding)
-    add_norm_tensors(list, name + ".embed_norm", block.width, block.norm, block.affine);
+    add_norm_tensors(list, holder + "embed_norm", block.width, block.norm, block.affine);
   for (int64_t i = 0; i < options.layers; ++i) {
-    const std::string layer = name + ".layers." + std::to_string(i);
+    const std::string layer = holder + options.blocks + "." + std::to_string(i);
     add_gated_attention(list, layer + ".mega_layer", block);
     if (options.cross_attention) add_cross_attention(list, layer + ".cross_attn", block);
     if (block.hidden == 0) continue;
@@ -101,7 +102,7 @@ void add_stack_tensors(TensorList& list, const std::string& name, const StackOpt
     list.add_linear(layer + ".nffn.fc2", block.width, block.hidden, ModelPart::feed_forward);
   }
   if (block.prenorm)
-    add_norm_tensors(list, name + ".final_norm", block.width, block.norm, options.affine_final_norm);
+    add_norm_tensors(list, holder + "final_norm", block.width, block.norm, options.affine_final_norm);
 }
 
 }  // namespace mega

@@ -39,13 +39,17 @@ struct EnumNames<Pooling> {
   static constexpr auto names = enum_table<Pooling>({{Pooling::mean, "mean"}, {Pooling::cls, "cls"}});
 };
 
+// What all models have in common that say one thing about each example.
+struct PredictorOptions : ModelKind {
+  Objective objective = Objective::classification;
+  int64_t classes = 2;
+};
+
 // What all models have in common that read whole sequences and say one thing about each.
-struct SequenceOptions : ModelKind {
+struct SequenceOptions : PredictorOptions {
   InputKind input = InputKind::tokens;
   int64_t vocabulary = 264;
   int64_t channels = 1;
-  Objective objective = Objective::classification;
-  int64_t classes = 2;
   int64_t layers = 4;
   int64_t head = 256;
   Pooling pooling = Pooling::mean;

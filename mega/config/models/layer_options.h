@@ -61,7 +61,9 @@ inline constexpr Range kProbability{0.0, 1.0};
 inline constexpr Range kWidth{1, 1 << 20};
 
 // The moving average of section 3.1. `plain` is equation (2), `damped` equation (3), `multidimensional`
-// equations (4, 5). The released implementation adds the three extras, which are on by default.
+// equations (4, 5). The released implementation adds the three extras, which are on by default. There are two
+// releases, for sequences and for images, which differ in `shift` and `exchanged`; the defaults are those for
+// sequences.
 struct EmaOptions {
   EmaKind kind = EmaKind::multidimensional;
   int64_t dimension = 16;
@@ -70,6 +72,8 @@ struct EmaOptions {
   bool scaled = true;
   bool skip = true;
   bool activated = true;
+  bool shift = false;
+  bool exchanged = false;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
@@ -82,6 +86,10 @@ struct EmaOptions {
     v.field("scaled", self.scaled, "divide by sqrt(N), as released");
     v.field("skip", self.skip, "add omega * x, as released");
     v.field("activated", self.activated, "end with SiLU, as released");
+    v.field("shift", self.shift,
+            "the average over the future begins with the next position, as released for images");
+    v.field("exchanged", self.exchanged,
+            "alpha weighs the input and delta damps, as in the paper and as released for images");
   }
 };
 
@@ -106,6 +114,7 @@ struct BlockOptions {
   double hidden_dropout = 0.0;
   double activation_dropout = 0.0;
   double layer_dropout = 0.0;
+  double drop_path = 0.0;
   bool feature_dropout = false;
 
   template <class Self, class Visitor>
@@ -132,6 +141,11 @@ struct BlockOptions {
     v.field("hidden_dropout", self.hidden_dropout, "on values", kProbability);
     v.field("activation_dropout", self.activation_dropout, "inside the feed-forward", kProbability);
     v.field("layer_dropout", self.layer_dropout, "stochastic depth: skip a whole block", kProbability);
+    v.field(
+        "drop_path", self.drop_path,
+        "stochastic depth: leave out what a sublayer of the last block adds to a sequence; of earlier blocks "
+        "in proportion to their depth",
+        kProbability);
     v.field("feature_dropout", self.feature_dropout, "drop whole channels of a sequence, not single values");
   }
 };
@@ -142,7 +156,9 @@ struct StackOptions {
   int64_t layers = 0;
   bool normalize_embedding = false;
   bool affine_final_norm = true;
-  bool cross_attention = false;  // in every block: a decoder's
+  bool cross_attention = false;   // in every block: a decoder's
+  bool drop_embedding = true;     // dropout on the embedding, too
+  const char* blocks = "layers";  // the released name of the list of blocks
 };
 
 // Throws where the fields do not fit each other: chunk 0, an odd Z with a rotation, ...

@@ -11,8 +11,12 @@ namespace {
 
 double real(int64_t n) { return static_cast<double>(n); }
 
-void check_heads(int64_t width, int64_t heads) {
+void check_division(int64_t width, int64_t heads) {
   require(width % heads == 0, "heads: a width of ", width, " does not divide into ", heads, " heads");
+}
+
+void check_heads(int64_t width, int64_t heads) {
+  check_division(width, heads);
   require(width % 2 == 0 && width >= 4, "width: sinusoidal positions need an even width of at least 4, not ",
           width);
 }
@@ -224,6 +228,68 @@ bool TransformerTranslationOptions::match(const ModelKind& other) {
                           decoder_layers * (block_weights(decoder_block(*mega)) + cross);
   const int64_t multiple = (weights - layers * 4 * d * d + layers * d * d) / (2 * layers * d * d);
   hidden = d * std::max<int64_t>(1, multiple);
+  return true;
+}
+
+void VisionTransformerOptions::check() const {
+  check_division(width, heads);
+  require(!distilled || representation == 0,
+          "representation: a distilled model has none; set distilled = false, or representation = 0");
+}
+
+std::vector<TensorInfo> VisionTransformerOptions::tensors() const {
+  const int64_t d = width;
+  TensorList list;
+  list.add("cls_token", {1, 1, d}, ModelPart::embedding);
+  if (distilled) list.add("dist_token", {1, 1, d}, ModelPart::embedding);
+  list.add("pos_embed", {1, tokens(), d}, ModelPart::positions);
+  add_patch_tensors(list, *this, patch, PatchForm::convolution, d);
+  for (int64_t i = 0; i < layers; ++i) {
+    const std::string block = "blocks." + std::to_string(i);
+    list.add_layer_norm(block + ".norm1", d);
+    list.add_matrix(block + ".attn.qkv.weight", 3 * d, d, ModelPart::attention);
+    if (qkv_bias) list.add(block + ".attn.qkv.bias", {3 * d}, ModelPart::attention);
+    list.add_linear(block + ".attn.proj", d, d, ModelPart::attention);
+    list.add_layer_norm(block + ".norm2", d);
+    list.add_linear(block + ".mlp.fc1", hidden, d, ModelPart::feed_forward);
+    list.add_linear(block + ".mlp.fc2", d, hidden, ModelPart::feed_forward);
+  }
+  list.add_layer_norm("norm", d);
+  if (representation > 0) list.add_linear("pre_logits.fc", representation, d, ModelPart::head);
+  list.add_linear("head", classes, representation > 0 ? representation : d, ModelPart::head);
+  if (distilled) list.add_linear("head_dist", classes, d, ModelPart::head);
+  return without_decay_of_vectors(list.take());
+}
+
+double VisionTransformerOptions::multiply_adds(int64_t length) const {
+  const double extra = real(extra_tokens()), count = patch_count(length, patch) + extra;
+  const double d = real(width), r = real(representation);
+  const double embedding = (count - extra) * real(channels * patch * patch) * d;
+  const double blocks = real(layers) * count * layer_multiply_adds(width, hidden, count);
+  const double head = r > 0 ? d * r + r * real(classes) : extra * d * real(classes);
+  return (embedding + blocks + head) / real(length);
+}
+
+double VisionTransformerOptions::activation_bytes(int64_t length, int64_t batch) const {
+  const double count = patch_count(length, patch) + real(extra_tokens());
+  const double kept = real(layers) * kept_by_layer(width, hidden, heads) + real(channels * patch * patch);
+  return 4.0 * count * real(batch) * (kept + moment_of_layer(width, hidden));
+}
+
+// Heads of 64, as in all published sizes, where the width allows it.
+bool VisionTransformerOptions::match(const ModelKind& other) {
+  const auto* mega = dynamic_cast<const ImageClassifierOptions*>(&other);
+  if (mega == nullptr) return false;
+  static_cast<ImageOptions&>(*this) = *mega;
+  patch = mega->patch;
+  layers = mega->layers;
+  representation = mega->representation;
+  width = mega->block.width;
+  hidden = hidden_like(mega->block);
+  constexpr int64_t kHead = 64, kFew = 4;
+  heads = width % kHead == 0 && width / kHead >= kFew ? width / kHead : width % kFew == 0 ? kFew : 1;
+  dropout = mega->block.dropout;
+  drop_path = mega->block.drop_path;
   return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "mega/base/options/options.h"
 #include "mega/config/models/classifier_options.h"
+#include "mega/config/models/image_options.h"
 #include "mega/config/models/language_options.h"
 #include "mega/config/models/translator_options.h"
 
@@ -122,6 +123,51 @@ struct TransformerTranslationOptions : TranslationOptions {
     v.field("dropout", self.dropout, "on the embedding and on the output of each sublayer", kProbability);
     v.field("attention_dropout", self.attention_dropout, "on attention weights", kProbability);
     v.field("activation_dropout", self.activation_dropout, "inside the feed-forward", kProbability);
+  }
+};
+
+// ViT-B/16 by default, which is DeiT-B: a class token and patches of a picture through prenorm layers.
+struct VisionTransformerOptions : ImageOptions {
+  static constexpr const char* kind = "transformer_image";
+  int64_t patch = 16;
+  int64_t layers = 12;
+  int64_t width = 768;
+  int64_t hidden = 3072;
+  int64_t heads = 12;
+  bool qkv_bias = true;
+  bool distilled = false;
+  int64_t representation = 0;
+  double dropout = 0.0;
+  double drop_path = 0.0;
+
+  int64_t tokens() const { return patches(patch).size() + extra_tokens(); }
+  std::optional<Grid> patch_grid() const override { return patches(patch); }
+  int64_t extra_tokens() const override { return distilled ? 2 : 1; }
+
+  void check() const override;
+  std::vector<TensorInfo> tensors() const override;
+  double multiply_adds(int64_t length) const override;
+  double activation_bytes(int64_t length, int64_t batch) const override;
+  bool match(const ModelKind& other) override;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    ImageOptions::visit(self, v);
+    v.field("patch", self.patch, "height and width of a patch in pixels", Range{1, 1 << 16});
+    v.field("layers", self.layers, "number of blocks", kLayers);
+    v.field("width", self.width, "D, width of the model", kWidth);
+    v.field("hidden", self.hidden, "width inside the feed-forward", kWidth);
+    v.field("heads", self.heads, "attention heads; divides the width", Range{1, 1024});
+    v.field("qkv_bias", self.qkv_bias, "biases of queries, keys and values");
+    v.field("distilled", self.distilled, "a second token with a head of its own; the answer is their mean");
+    v.field("representation", self.representation, "width of a layer with tanh before the head; 0: none",
+            Range{0, 1 << 20});
+    v.field("dropout", self.dropout,
+            "on the embedding, inside the feed-forward and on the output of each sublayer", kProbability);
+    v.field("drop_path", self.drop_path,
+            "stochastic depth: leave out a sublayer of the last block for a picture; of earlier blocks in "
+            "proportion to their depth",
+            kProbability);
   }
 };
 

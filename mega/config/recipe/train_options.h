@@ -10,8 +10,10 @@
 
 namespace mega {
 
-// How the learning rate goes down after the warm-up.
-enum class Schedule { linear, inverse_sqrt, cosine, constant };
+// How the learning rate goes down after the warm-up. `cosine` reaches its end with the last update.
+// `cosine_full`, as released for images, is as long as all updates together although it begins after the
+// warm-up, so that training ends before it does.
+enum class Schedule { linear, inverse_sqrt, cosine, cosine_full, constant };
 
 // What a batch counts.
 enum class BatchUnit { examples, tokens };
@@ -21,6 +23,7 @@ struct EnumNames<Schedule> {
   static constexpr auto names = enum_table<Schedule>({{Schedule::linear, "linear"},
                                                       {Schedule::inverse_sqrt, "inverse_sqrt"},
                                                       {Schedule::cosine, "cosine"},
+                                                      {Schedule::cosine_full, "cosine_full"},
                                                       {Schedule::constant, "constant"}});
 };
 template <>
@@ -113,7 +116,8 @@ struct TranslationPlan {
 inline constexpr Range kLearningRate{0, 1e3};
 inline constexpr Range kUpdates{0, 1e12};
 
-// AdamW with decoupled weight decay on every parameter, as released.
+// AdamW with decoupled weight decay, as released: on every parameter, of image models not on biases, norms
+// and learned positions.
 struct TrainOptions {
   int64_t seed = 1;
   std::string init;
@@ -123,6 +127,7 @@ struct TrainOptions {
   Schedule schedule = Schedule::linear;
   int64_t warmup = 0;
   double warmup_power = 1.0;
+  int64_t hold = 1;
   int64_t updates = 10000;
   double epochs = 0.0;
   std::string time;
@@ -132,6 +137,7 @@ struct TrainOptions {
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-8;
+  bool corrected_epsilon = false;
   double weight_decay = 0.01;
   double clip = 1.0;
   double label_smoothing = 0.0;
@@ -160,6 +166,9 @@ struct TrainOptions {
     v.field("warmup", self.warmup, "updates until the highest learning rate", kUpdates);
     v.field("warmup_power", self.warmup_power, "1 warms up in a straight line, 2 in a parabola",
             Range{0.1, 10});
+    v.field("hold", self.hold,
+            "updates in a row that have the learning rate of the first of them, e.g. those of an epoch",
+            Range{1, 1e12});
     v.field("updates", self.updates, "updates in all", kUpdates);
     v.field("epochs", self.epochs, "passes over the training data, instead of `updates`; 0: `updates` counts",
             Range{0, 1e9});
@@ -172,7 +181,10 @@ struct TrainOptions {
     v.field("beta1", self.beta1, "Adam's memory of gradients", kProbability);
     v.field("beta2", self.beta2, "Adam's memory of squared gradients", kProbability);
     v.field("epsilon", self.epsilon, "added to Adam's denominator", Range{0, 1});
-    v.field("weight_decay", self.weight_decay, "decay per unit of learning rate, on every parameter",
+    v.field("corrected_epsilon", self.corrected_epsilon,
+            "add epsilon after the denominator's bias correction, as torch does and as released for images");
+    v.field("weight_decay", self.weight_decay,
+            "decay per unit of learning rate: on every parameter, of image models on matrices",
             Range{0, 100});
     v.field("clip", self.clip, "largest norm of the gradient; 0 does not clip", Range{0, 1e9});
     v.field("label_smoothing", self.label_smoothing, "share of the target spread over all classes",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "mega/kernels/ema.h"
@@ -45,8 +46,9 @@ MovingAverage::Direction MovingAverage::direction(WeightFile& file, const std::s
   };
   const bool damped = options_.kind != EmaKind::plain;
   const bool expanded = options_.kind == EmaKind::multidimensional;
-  const auto delta = part(".delta");
-  const auto alpha = damped ? part(".alpha") : delta;
+  const bool exchanged = options_.exchanged && damped;
+  const auto delta = part(exchanged ? ".alpha" : ".delta");
+  const auto alpha = damped ? part(exchanged ? ".delta" : ".alpha") : delta;
   const auto beta = expanded ? part(".beta") : delta;
   const auto gamma = expanded ? part(".gamma") : delta;
   const double scale = options_.scaled ? 1.0 / std::sqrt(static_cast<double>(n_)) : 1.0;
@@ -123,7 +125,8 @@ void MovingAverage::stream(kernels::ConstRows x, kernels::Rows y, const Segment&
 void MovingAverage::whole(kernels::ConstRows x, kernels::Rows y, const Segment& segment, int64_t group,
                           float* state) const {
   const int64_t at = group * n_ * kEmaLanes, first = group * kEmaLanes;
-  const EmaRows rows = rows_of(x, segment, group, width_);
+  EmaRows rows = rows_of(x, segment, group, width_);
+  bool accumulate = false;
   const auto scan = [&](const Direction& direction, bool reverse, bool last) {
     EmaWeights weights;
     weights.n = n_;
@@ -134,12 +137,23 @@ void MovingAverage::whole(kernels::ConstRows x, kernels::Rows y, const Segment& 
     EmaOutput output;
     output.data = y[segment.begin] + first;
     output.stride = y.stride;
-    output.accumulate = reverse;
+    output.accumulate = std::exchange(accumulate, true);
     output.skip = !last || skip_ == nullptr ? nullptr : skip_ + first;
     output.silu = last && options_.activated;
     std::fill_n(state, n_ * kEmaLanes, 0.0f);
-    kernels::ema_scan(rows, weights, {0, segment.length, reverse}, state, &output);
+    kernels::ema_scan(rows, weights, {0, rows.length, reverse}, state, &output);
   };
+  if (options_.bidirectional && options_.shift) {
+    // What follows a position is what it and its followers are in the sequence without its first position.
+    const EmaRows all = rows;
+    rows.data += rows.stride;
+    --rows.length;
+    std::fill_n(y[segment.begin + segment.length - 1] + first, rows.lanes, 0.0f);
+    scan(ahead_, true, false);
+    rows = all;
+    scan(back_, false, true);
+    return;
+  }
   scan(back_, false, !options_.bidirectional);
   if (options_.bidirectional) scan(ahead_, true, true);
 }

@@ -18,6 +18,7 @@ using torch::Tensor;
 
 constexpr double k95 = 1.96;  // of a normal distribution lie within so many deviations
 constexpr size_t kShown = 12;
+constexpr int64_t kTop = 5;
 
 struct Mean {
   double sum = 0.0, squares = 0.0, count = 0.0;
@@ -75,6 +76,13 @@ std::vector<ScatterChart> predictions_of(const Evaluation& evaluation) {
 }
 
 }  // namespace
+
+// Of equal ones the first counts as more probable, as label() has it.
+int64_t Answer::rank(int64_t label) const {
+  const auto own = outputs.begin() + label;
+  return 1 + std::count_if(outputs.begin(), own, [&](float other) { return other >= *own; }) +
+         std::count_if(own, outputs.end(), [&](float other) { return other > *own; });
+}
 
 int64_t Answer::label() const { return std::max_element(outputs.begin(), outputs.end()) - outputs.begin(); }
 
@@ -155,6 +163,12 @@ Scores Evaluation::scores() const {
     for (size_t i = 0; i < answers.size(); ++i) right.add(answers[i].label() == truth[i] ? 1.0 : 0.0);
     scores.metrics = {{"accuracy", right.value(), right.interval(), true},
                       {"macro-F1", macro_f1(), 0.0, true}};
+    if (std::holds_alternative<ImageInput>(input.input) && std::ssize(answers.front().outputs) > kTop) {
+      Mean among_top;
+      for (size_t i = 0; i < answers.size(); ++i)
+        among_top.add(answers[i].rank(truth[i]) <= kTop ? 1.0 : 0.0);
+      scores.metrics.push_back({"top-5", among_top.value(), among_top.interval(), true});
+    }
     if (const auto area = area_under_curve()) scores.metrics.push_back({"AUC", *area, 0.0, false});
     scores.metrics.push_back({"loss", loss.value(), loss.interval(), false});
     return scores;

@@ -27,7 +27,8 @@ struct Answer {
   double loss = 0.0;
   int64_t length = 0;
 
-  int64_t label() const;  // the most probable class
+  int64_t label() const;              // the most probable class
+  int64_t rank(int64_t label) const;  // of a class, by probability: 1 for the most probable one
 };
 
 struct Evaluation {
@@ -40,7 +41,8 @@ struct Evaluation {
   int64_t positions = 0;
   double seconds = 0.0;
 
-  // accuracy, macro-F1, AUC of two classes, loss; or RMSE, MAE and R².
+  // accuracy, macro-F1, top-5 of pictures with more classes than that, AUC of two classes, loss; or RMSE, MAE
+  // and R².
   Scores scores() const;
   std::vector<std::vector<int64_t>> confusion(int64_t classes) const;  // [truth][said]
   double macro_f1() const;                         // the mean F1 of the classes that have examples

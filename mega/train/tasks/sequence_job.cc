@@ -24,9 +24,7 @@ SequenceJob::SequenceJob(const Recipe& recipe)
     measure(*part, encoder(), documents);
 }
 
-data::Encoder SequenceJob::encoder() const {
-  return data::Encoder(signature_, cls_token(*sequence_options(recipe_.model)));
-}
+data::Encoder SequenceJob::encoder() const { return data::Encoder(signature_, cls_token(recipe_.model)); }
 
 std::string SequenceJob::describe() const {
   double positions = 0.0;

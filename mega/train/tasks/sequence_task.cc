@@ -37,13 +37,20 @@ SequenceTask::SequenceTask(const Recipe& recipe, const data::Dataset& dataset, S
                            torch::Device device)
     : recipe_(recipe),
       dataset_(dataset),
-      encoder_(std::move(signature), cls_token(*sequence_options(recipe.model))),
+      encoder_(std::move(signature), cls_token(recipe.model)),
       documents_(static_cast<int>(recipe.model.kind().document_count())),
       device_(device) {
   torch::manual_seed(stream_seed(static_cast<uint64_t>(recipe.train.seed), "weights"));
   model_ = baselines::make_sequence_model(recipe.model);
   model_->to(device);
   seek({});
+}
+
+std::set<std::string> SequenceTask::undecayed() const {
+  std::set<std::string> names;
+  for (const TensorInfo& tensor : recipe_.model.kind().tensors())
+    if (!tensor.decays) names.insert(tensor.name);
+  return names;
 }
 
 std::unique_ptr<data::BatchSource> SequenceTask::make_source() const {
@@ -59,7 +66,7 @@ BatchLoss SequenceTask::loss(int64_t number) {
   const Tensor said = model_->predict(to_sequences(batch, device_));
   BatchLoss result;
   result.positions = batch.positions;
-  if (sequence_options(recipe_.model)->objective == Objective::regression) {
+  if (predictor_options(recipe_.model)->objective == Objective::regression) {
     const Signature& signature = encoder_.signature();
     const Tensor mean = torch::tensor(signature.target_mean),
                  deviation = torch::tensor(signature.target_deviation);

@@ -1,4 +1,4 @@
-// Classification and regression of whole sequences, and of pairs.
+// Classification and regression of whole sequences, of pairs, and of pictures.
 #pragma once
 
 #include <memory>
@@ -28,6 +28,7 @@ class SequenceTask : public BatchTask {
   ~SequenceTask() override { stop(); }
 
   torch::nn::Module& model() override { return *model_; }
+  std::set<std::string> undecayed() const override;
   models::SequenceModel& sequence_model() { return *model_; }
   const data::Encoder& encoder() const { return encoder_; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class Task {
   virtual ~Task() = default;
 
   virtual torch::nn::Module& model() = 0;
+  // Names of the parameters that have no weight decay, unless the user says otherwise.
+  virtual std::set<std::string> undecayed() const { return {}; }
 
   // Fetches the batches of the next update and returns their total number of examples or tokens, by which the
   // sum of their losses is divided.

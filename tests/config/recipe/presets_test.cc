@@ -107,8 +107,31 @@ int64_t model(const TransformerTranslationOptions& o) {
 
 int64_t model(const ImageClassifierOptions& o) {
   const int64_t d = o.block.width;
-  return linear(o.patch * o.patch * o.channels, d) + o.layers * block(o.block) + final_norm(o.block) +
-         linear(d, o.classes);
+  return linear(o.patch * o.patch * o.channels, d) + o.grid().size() * d + o.layers * block(o.stack().block) +
+         final_norm(o.block) + linear(d, d) + linear(d, o.classes);
+}
+
+int64_t model(const VisionTransformerOptions& o) {
+  const int64_t d = o.width;
+  return linear(o.patch * o.patch * o.channels, d) + d + o.tokens() * d +
+         o.layers * (linear(d, 3 * d) + linear(d, d) + linear(d, o.hidden) + linear(o.hidden, d)) +
+         (2 * o.layers + 1) * 2 * d + linear(d, o.classes);
+}
+
+int64_t model(const ResNetOptions& o) {
+  const auto convolution = [](int64_t inputs, int64_t outputs, int64_t kernel) {
+    return outputs * (inputs * kernel * kernel + 2);  // and its norm
+  };
+  int64_t count = convolution(o.channels, o.stem, 7), inputs = o.stem;
+  for (size_t stage = 0; stage < o.blocks.size(); ++stage) {
+    const int64_t width = o.widths[stage], outputs = 4 * width;
+    count += convolution(inputs, outputs, 1);
+    for (int64_t i = 0; i < o.blocks[stage]; ++i) {
+      count += convolution(inputs, width, 1) + convolution(width, width, 3) + convolution(width, outputs, 1);
+      inputs = outputs;
+    }
+  }
+  return count + linear(inputs, o.classes);
 }
 
 int64_t model(const LinearOptions& o) { return o.buckets * o.classes + o.classes; }
@@ -151,12 +174,15 @@ TEST(Presets, HaveTheParametersOfTheReleasedModels) {
   EXPECT_EQ(parameters("wikitext103"), 252'237'824);
   EXPECT_EQ(parameters("enwik8"), 39'137'792);
   EXPECT_EQ(parameters("wmt16-en-de"), 63'136'750);
-  EXPECT_NEAR(static_cast<double>(parameters("imagenet")), 90e6, 0.5e6);
+  EXPECT_EQ(parameters("imagenet"), 90'734'140);
+  EXPECT_EQ(parameters("deit-b"), 86'567'656);
+  EXPECT_EQ(parameters("vit-b"), 86'859'496);
+  EXPECT_EQ(parameters("resnet-152"), 60'192'808);
 }
 
 TEST(Presets, ChunkFormsDifferOnlyInTheChunk) {
   for (const char* name :
-       {"lra-listops", "lra-text", "lra-retrieval", "lra-image", "lra-pathfinder", "lra-pathx"}) {
+       {"lra-listops", "lra-text", "lra-retrieval", "lra-image", "lra-pathfinder", "lra-pathx", "imagenet"}) {
     SCOPED_TRACE(name);
     Recipe full = load_preset(name);
     Recipe chunk = load_preset(std::string(name) + "-chunk");
@@ -182,6 +208,22 @@ TEST(Presets, TranslatorsDifferOnlyInLanguagesAndAttention) {
       set_option(other, same);
     EXPECT_EQ(options_to_json(other), options_to_json(first));
   }
+}
+
+// A model of pictures reads what the input makes of them.
+TEST(Presets, PicturesHaveTheSizeOfTheInput) {
+  int64_t count = 0;
+  for (const std::string& name : preset_names()) {
+    const Recipe recipe = load_preset(name);
+    const ImageOptions* model = image_options(recipe.model);
+    if (model == nullptr) continue;
+    ++count;
+    const auto* input = std::get_if<ImageInput>(&recipe.input.input);
+    ASSERT_NE(input, nullptr) << name;
+    EXPECT_EQ(model->rows(), input->height) << name;
+    EXPECT_EQ(model->columns(), input->width) << name;
+  }
+  EXPECT_EQ(count, 7);
 }
 
 TEST(Presets, AudioStreamSeesThePastAlone) {

@@ -39,6 +39,29 @@ TEST(Evaluation, FiguresOfAClassificationByHand) {
   EXPECT_TRUE(Evaluation().scores().metrics.empty());
 }
 
+TEST(Evaluation, PicturesOfManyClassesHaveATopFive) {
+  Evaluation evaluation;
+  const std::vector<float> outputs = {0.3F, 0.2F, 0.2F, 0.1F, 0.1F, 0.06F, 0.04F};
+  for (const int64_t truth : {0, 1, 4, 5}) {
+    evaluation.answers.push_back({outputs, 0.0, 1});
+    evaluation.truth.push_back(truth);
+  }
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const Metric& metric : evaluation.scores().metrics) all.push_back(metric.name);
+    return all;
+  };
+  EXPECT_EQ(names(), (std::vector<std::string>{"accuracy", "macro-F1", "loss"})) << "texts";
+  evaluation.input.input = ImageInput{};
+  EXPECT_EQ(names(), (std::vector<std::string>{"accuracy", "macro-F1", "top-5", "loss"}));
+  const Metric top = evaluation.scores().metrics[2];
+  EXPECT_DOUBLE_EQ(top.value, 0.75);
+  EXPECT_NEAR(top.uncertainty, 1.96 * std::sqrt(0.75 * 0.25 / 4), 1e-12);
+  EXPECT_DOUBLE_EQ(evaluation.scores().metrics[0].value, 0.25);
+  EXPECT_EQ(evaluation.answers[0].rank(2), 3) << "after its equal";
+  EXPECT_EQ(Answer{std::vector<float>(7, 0.1F)}.rank(6), 7) << "a model that says nothing";
+}
+
 TEST(Evaluation, AreaUnderTheCurveByHand) {
   Evaluation evaluation;
   const auto add = [&](float second, int64_t truth) {

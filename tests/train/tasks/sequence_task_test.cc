@@ -104,6 +104,29 @@ TEST(SequenceTask, LabelSmoothingIsTheReleasedFormula) {
   EXPECT_NEAR(loss(0.25), 0.75 * plain + 0.25 * uniform_target, 1e-5);
 }
 
+TEST(SequenceTask, PicturesAreLearnt) {
+  const data::Dataset dataset = halves_dataset();
+  for (const char* kind : {"image", "transformer", "resnet"}) {
+    SCOPED_TRACE(kind);
+    Recipe recipe = halves_recipe();
+    fit_recipe(recipe, dataset);
+    if (const auto baseline = baseline_of(recipe.model, kind)) recipe.model = *baseline;
+    HookedTask task(recipe, dataset);
+    EXPECT_TRUE(task.undecayed().contains(kind == std::string("resnet") ? "fc.bias" : "pos_embed"));
+    EXPECT_FALSE(task.undecayed().contains(kind == std::string("resnet") ? "fc.weight" : "head.weight"));
+    const ScratchFolder folder;
+    const Outcome outcome = train_task(task, recipe, folder.path());
+    EXPECT_GT(outcome.state.best.metrics.front().value, 0.9);
+  }
+  EXPECT_TRUE(HookedTask(letters_recipe(), letters_dataset()).undecayed().empty());
+}
+
+TEST(SequenceTask, PicturesNeedAModelThatReadsThem) {
+  Recipe recipe = halves_recipe();
+  recipe.input.input = TextInput{};
+  EXPECT_PRED2(contains, error_of([&] { fit_recipe(recipe, halves_dataset()); }), "input.kind must be image");
+}
+
 TEST(SequenceTask, PairsAreLearnt) {
   Recipe recipe = letters_recipe();
   MatcherOptions model;
