@@ -1,14 +1,13 @@
 #include "mega/text/bpe_tokenizer.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <limits>
 
 #include "mega/base/error.h"
 #include "mega/base/files/file.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
+#include "mega/text/dictionary.h"
 #include "mega/text/subwords/bpe_codes.h"
 #include "mega/text/subwords/bpe_learner.h"
 #include "mega/text/symbol_counter.h"
@@ -21,11 +20,6 @@ constexpr int64_t kMostTypes = int64_t{1} << 30;
 // Words of more bytes are no words: nothing is learnt from them.
 constexpr size_t kLongestWord = 4096;
 constexpr std::string_view kUnknownText = "<unk>";
-constexpr std::array<std::string_view, 4> kSpecials = {"<s>", "<pad>", "</s>", kUnknownText};
-
-bool is_special(std::string_view symbol) {
-  return std::find(kSpecials.begin(), kSpecials.end(), symbol) != kSpecials.end();
-}
 
 std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
@@ -40,15 +34,6 @@ bool has_joiner(std::string_view symbol) {
 
 std::string_view without_joiner(std::string_view symbol) {
   return has_joiner(symbol) ? symbol.substr(0, symbol.size() - kBpeJoiner.size()) : symbol;
-}
-
-void check_symbol(std::string_view symbol, const std::string& where, size_t line) {
-  const bool is_symbol = !symbol.empty() && symbol.find_first_of(" \r") == std::string_view::npos &&
-                         valid_utf8(symbol) == symbol;
-  require(is_symbol, where, ":", line, ": expected a symbol: UTF-8 without blanks, found ",
-          in_quotes(symbol));
-  require(!is_special(symbol), where, ":", line, ": ", symbol,
-          " has a number of its own and cannot be a symbol");
 }
 
 // A vocabulary, cut where its empty line is.
@@ -161,29 +146,6 @@ class BpeTokenizer final : public Tokenizer {
   std::vector<bool> stays_whole_;  // by symbol
 };
 
-// The symbols of a dictionary file, one per line.
-std::string read_dictionary(const std::string& path) {
-  const std::string text = read_file(path);
-  std::string symbols;
-  size_t number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const size_t blank = line.rfind(' ');
-    const std::string_view count = blank == std::string_view::npos ? "" : line.substr(blank + 1);
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), value);
-    require(error == std::errc() && end == count.data() + count.size() && value >= 0, path, ":", number,
-            ": expected a symbol, a blank and its count, found ", in_quotes(line));
-    check_symbol(line.substr(0, blank), path, number);
-    (symbols += line.substr(0, blank)) += '\n';
-  }
-  require(!symbols.empty(), path, ": a dictionary without symbols");
-  return symbols;
-}
-
 std::string read_codes(const std::string& path) { return BpeCodes(read_file(path), path).text(); }
 
 class BpeBuilder final : public TokenizerBuilder {
@@ -230,7 +192,7 @@ class BpeBuilder final : public TokenizerBuilder {
     std::string symbols;
     for (const std::string_view symbol :
          counter.frequent(min_count_, static_cast<size_t>(most_types_ - kFirstSymbol)))
-      if (!is_special(symbol)) (symbols += symbol) += '\n';
+      if (!is_special_name(symbol)) (symbols += symbol) += '\n';
     require(!symbols.empty(), "the training text has no symbol that occurs at least ", min_count_,
             " times; it needs more text or a lower min_count");
     return symbols;
