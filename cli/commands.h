@@ -39,6 +39,7 @@ void add_help(CLI::App& app, bool page_per_command);
 // In `mega` only.
 void add_quantize(CLI::App& app);
 void add_average(CLI::App& app);
+void add_import(CLI::App& app);
 void add_data(CLI::App& app);
 void add_presets(CLI::App& app);
 

@@ -58,11 +58,12 @@ int run(int argc, char** argv) {
   add_inspect(app);
   add_quantize(app);
   add_average(app);
+  add_import(app);
   add_bleu(app);
   add_bench(app, hand_over);
   add_help(app, /*page_per_command=*/true);
   group(app, "Train a model", {"presets", "data", "train", "eval"});
-  group(app, "Use a model", {"predict", "generate", "score", "translate", "bleu", "inspect"});
+  group(app, "Use a model", {"import", "predict", "generate", "score", "translate", "bleu", "inspect"});
   group(app, "Improve a model", {"average", "quantize", "shortlist"});
   group(app, "More", {"bench", "help"});
   app.footer(
