@@ -1,5 +1,5 @@
 // Checkpoints of the released programs as models of ours: options, dictionaries, classes, and the file.
-// (Outputs: tests/infer/models/checkpoints_test.cc and tests/models/checkpoints_test.cc.)
+// (Outputs: tests/infer/models/checkpoints_test.cc and tests/engine/checkpoints_test.cc.)
 #include <gtest/gtest.h>
 
 #include "mega/base/options/options_io.h"
