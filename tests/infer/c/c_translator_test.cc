@@ -27,9 +27,7 @@ class CTranslatorTest : public ::testing::Test {
   CTranslatorTest() {
     TranslatorOptions model = testing::tiny_translator();
     model.vocabulary = 264;
-    TranslationInput input;
-    input.max_length = 50;
-    signature_.input.input = input;
+    signature_.input.input.emplace<TranslationInput>().max_length = 50;
     testing::write_random_model(path_, {model}, 1, &signature_);
     mega_translator* opened = nullptr;
     EXPECT_EQ(mega_translator_open(path_.c_str(), 1, &opened, &error_), MEGA_OK) << error_.message;
