@@ -35,9 +35,18 @@ bool is_known_recipe(const std::string& word) {
          word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
 }
 
+// What a model of the command was trained by, where its path tells: runs/NAME is the run of a preset.
+Recipe recipe_of_run(const CLI::App& command) {
+  const std::vector<std::string> presets = preset_names();
+  for (const std::string& word : given_words(command, "model"))
+    for (const std::string& preset : presets)
+      if (word == "runs/" + preset) return load_recipe(preset);
+  return {};
+}
+
 // Recipes and --set, which the commands read only when they run.
 void check_recipes(const CLI::App& command) {
-  Recipe recipe;
+  Recipe recipe = recipe_of_run(command);
   bool known = false;
   for (const char* option : {"recipe", "model", "--preset"}) {
     if (!takes_recipe(command, option)) continue;

@@ -75,7 +75,7 @@ double output_bytes(const TokenOptions& options, int64_t width, int64_t tokens) 
 double softmax_bytes(double rows, int64_t width, int64_t tokens) {
   const double d = real(width);
   const double scores = std::min(real(tokens) * rows, std::max(real(1 << 21), 128 * rows));
-  return 4.0 * (2 * scores + rows * d + real(tokens) * d);
+  return 4.0 * (scores + rows * d + real(tokens) * d);
 }
 
 }  // namespace mega

@@ -53,5 +53,5 @@ document 'Nothing.'
 mkdir "$folder/cli"
 printf '%s\n' 'fail("look at it (`mega data check`), or see `mega train PRESET --options`");' >"$folder/cli/good.cc"
 passes "${check[@]}"
-printf '%s\n' '// A comment.' 'fail("look at it (`mega data show`)");' >"$folder/cli/bad.cc"
+printf '%s\n' '// A comment.' 'fail("look at it (`mega data look`)");' >"$folder/cli/bad.cc"
 finds cli/bad.cc:2: "${check[@]}"

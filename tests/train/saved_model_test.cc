@@ -83,7 +83,8 @@ TEST(SavedModel, OfPicturesReadsAnotherSizeOfThem) {
     const SavedModel larger = load_model(folder / "model.safetensors", 16, 20);
     EXPECT_EQ(std::get<ImageInput>(larger.signature.input.input).width, 20);
     EXPECT_EQ(larger.model->predict({{torch::randn({2, 320}), {}}}).sizes(), torch::IntArrayRef({2, 2}));
-    if (const Tensor* positions = larger.model->named_parameters().find("pos_embed")) {
+    const auto parameters = larger.model->named_parameters();
+    if (const Tensor* positions = parameters.find("pos_embed")) {
       // As libtorch interpolates pictures.
       const int64_t extra = image_options(recipe.model)->extra_tokens();
       const Tensor own = task.model().named_parameters()["pos_embed"].detach().slice(1, extra);

@@ -225,7 +225,7 @@ TEST(Header, ErrorsSayWhatToSet) {
   EXPECT_PRED2(contains, error_in("a.csv", "1,a\n", {.text = "1", .label = "1"}),
                "would be both text and label");
   EXPECT_PRED2(contains, error_in("a.csv", "1\n2\n"),
-               "which column is the text? There is 1 column and no header");
+               "there is only 1 column, but 2 are needed; the text is missing");
 }
 
 TEST(PlainLabel, WholeNumbersLoseTheirPoint) {
