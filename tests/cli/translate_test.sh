@@ -167,7 +167,7 @@ grep -qF "1 of 7 pairs" errors || failed "a long pair: $(cat errors)"
 expect 1 "3 files" score words.model --pairs in out one
 expect 1 "nowhere" score words.model --pairs in nowhere
 cut -f 1 table.tsv >column.tsv
-expect 1 "there is only 1 column, but 2 are needed; the target is missing" score words.model --pairs column.tsv
+expect 1 "there is only 1 column, but source and target are needed" score words.model --pairs column.tsv
 paste in in out >three.tsv
 expect 1 "set --source-column" score words.model --pairs three.tsv
 same "$("$mega" score words.model --pairs in out 2>/dev/null)" \

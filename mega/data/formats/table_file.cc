@@ -399,8 +399,8 @@ void TableFile::choose_by_guess(const std::vector<Cells>& sample, const Guess& g
     for (size_t i = 0; i < examples_columns().size(); ++i) {
       if (chosen_[i] != kNone || is_known_missing(columns_[i])) continue;
       if (!columns_[i].required && guessed.empty()) continue;
-      require(width >= needed, shown_, ": there is only ", counted(width, "column"), ", but ", needed,
-              " are needed; the ", columns_[i].title, " is missing");
+      require(width >= needed, shown_, ": there is only ", counted(width, "column"), ", but ",
+              required_titles(), " are needed");
       require(!guessed.empty(), shown_, ": which column is the ", columns_[i].title, "? There ",
               width == 1 ? "is " : "are ", counted(width, "column"), " and no header; set ",
               columns_[i].option);
@@ -421,6 +421,13 @@ void TableFile::choose_the_only_one_left(size_t width, const Cells& names) {
   const auto missing = std::find(chosen.begin(), chosen.end(), kNone);
   if (is_known_missing(columns_[static_cast<size_t>(missing - chosen.begin())])) return;
   if (names.empty() || !names_an_id(names[left])) *missing = left;
+}
+
+std::string TableFile::required_titles() const {
+  std::string titles;
+  for (const Column& column : columns_)
+    if (column.required) titles += (titles.empty() ? "" : " and ") + column.title;
+  return titles;
 }
 
 void TableFile::require_distinct() const {

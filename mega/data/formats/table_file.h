@@ -100,6 +100,7 @@ class TableFile {
   void choose_the_only_one_left(size_t width, const Cells& names);  // names: of the header, if there is one
   std::span<const Column> examples_columns() const;                 // all but the id
   void require_distinct() const;
+  std::string required_titles() const;  // "text and label"
 
   LineReader lines_;
   Kind kind_;

@@ -225,7 +225,7 @@ TEST(Header, ErrorsSayWhatToSet) {
   EXPECT_PRED2(contains, error_in("a.csv", "1,a\n", {.text = "1", .label = "1"}),
                "would be both text and label");
   EXPECT_PRED2(contains, error_in("a.csv", "1\n2\n"),
-               "there is only 1 column, but 2 are needed; the text is missing");
+               "there is only 1 column, but text and label are needed");
 }
 
 TEST(PlainLabel, WholeNumbersLoseTheirPoint) {
