@@ -102,6 +102,9 @@ void add_import(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("FILE");
   sub->add_option("--codes", command->request.files.codes, "BPE codes of a translator")->type_name("FILE");
+  sub->add_option("--classes", command->request.files.classes,
+                  "names of a classifier's classes, one per line, in the order of its outputs")
+      ->type_name("FILE");
   sub->add_option("--out", command->out,
                   "output file (default: in this folder, named as the checkpoint, e.g. model.safetensors)")
       ->type_name("FILE");

@@ -16,6 +16,16 @@ echo "123 123 99 105 116 101" >text.txt
 expect 0 "perplexity" score model.safetensors text.txt
 expect 0 '"architecture": "mega_wmt_en_de"' import "$checkpoints/translation/model.pt" --out t.safetensors --json
 
+# Pictures: sizes follow from the tensors, and names of classes come from a file.
+expect 0 "mega_base_patch16_224 (images)" import "$checkpoints/image/model.pt" --out pictures.safetensors
+expect 0 "classes are called 0 to 6" import "$checkpoints/image/model.pt" --out pictures.safetensors
+printf '%s\n' ant bee cat dog elk fox gnu >classes.txt
+expect 0 "3 updates, epoch 4" import "$checkpoints/image/model.pt" --classes classes.txt --out pictures.safetensors
+expect 0 "24" inspect pictures.safetensors
+head -3 classes.txt >few.txt
+expect 1 "has 3 lines, expected 7" import "$checkpoints/image/model.pt" --classes few.txt --out few.safetensors
+expect 1 "names of classes are for classifiers" import "$checkpoints/lm-tied/model.pt" --classes few.txt
+
 # Archives.
 expect 1 "several models" import "$checkpoints/lra-archive/mega.lra.zip"
 expect 1 "mega.lra/listops/checkpoint_best.pt" import "$checkpoints/lra-archive/mega.lra.zip"

@@ -39,6 +39,8 @@ class ModulesRun : public ImportedCheckpoint {
         documents.push_back({integers("in.tokens" + suffix), integers("in.lengths" + suffix)});
     for (const char* name : {"in.values", "in.samples"})
       if (is_expected(name)) documents.push_back({floats(name), {}});
+    if (is_expected("in.image"))  // colours before rows there, positions before colours here
+      documents.push_back({floats("in.image").flatten(2).transpose(1, 2).contiguous(), {}});
     expect_same(floats("out.logits"), saved.model->predict(documents), "logits");
   }
 
@@ -91,14 +93,13 @@ class ModulesRun : public ImportedCheckpoint {
 TEST_P(ModulesRun, AsReleased) {
   switch (task()) {
     case ModelTask::sequence:
+    case ModelTask::image:
       return check_classifier();
     case ModelTask::language:
       check_language_model();
       return check_stream();
     case ModelTask::translation:
       return check_translator();
-    case ModelTask::image:
-      break;
   }
   FAIL() << "no such task";
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <utility>
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
+#include "mega/config/import/released_words.h"
 
 namespace mega {
 namespace {
@@ -44,20 +44,6 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {"mega_wmt_en_de", Family::translation, "softmax", -1, 1024, 1024},
     {"mega_wmt_en_de_big", Family::translation, "softmax", -1, 1024, 1024},
 });
-
-// The released words for ours.
-template <class Enum>
-using Words = std::initializer_list<std::pair<std::string_view, Enum>>;
-
-template <class Enum>
-Enum meaning(const std::string& word, const std::string& where, Words<Enum> words) {
-  std::vector<std::string> known;
-  for (const auto& [name, value] : words) {
-    if (name == word) return value;
-    known.emplace_back(name);
-  }
-  fail(where, ": expected one of ", join(known, ", "), ", got ", in_quotes(word));
-}
 
 class Translation {
  public:
@@ -112,13 +98,7 @@ class Translation {
   }
 
   NormKind norm(const char* name, const std::string& layer) const {
-    if (const auto given = arguments_.text(name))
-      return meaning<NormKind>(*given, arguments_.where(name),
-                               {{"layernorm", NormKind::layer},
-                                {"scalenorm", NormKind::scale},
-                                {"rmsnorm", NormKind::rms},
-                                {"batchnorm", NormKind::batch},
-                                {"syncbatchnorm", NormKind::sync_batch}});
+    if (const auto given = arguments_.text(name)) return released_norm(*given, arguments_.where(name));
     const std::string inner = layer + ".mega_layer.norm.norm.";
     if (state_.has(inner + "scalar")) return NormKind::scale;
     if (state_.has(inner + "running_mean")) return NormKind::batch;
@@ -127,31 +107,20 @@ class Translation {
 
   PositionKind position(const std::string& layer) const {
     if (const auto given = arguments_.text("rel_pos_bias"))
-      return meaning<PositionKind>(*given, arguments_.where("rel_pos_bias"),
-                                   {{"simple", PositionKind::simple}, {"rotary", PositionKind::rotary}});
+      return released_position(*given, arguments_.where("rel_pos_bias"));
     const bool simple = state_.has(layer + ".mega_layer.rel_pos_bias.rel_pos_bias");
     return simple ? PositionKind::simple : PositionKind::rotary;
   }
 
   Activation activation() const {
-    return meaning<Activation>(arguments_.text("activation_fn").value_or("silu"),
-                               arguments_.where("activation_fn"),
-                               {{"silu", Activation::silu},
-                                {"swish", Activation::silu},
-                                {"gelu", Activation::gelu},
-                                {"gelu_accurate", Activation::gelu_tanh},
-                                {"gelu_fast", Activation::gelu_tanh},
-                                {"relu", Activation::relu},
-                                {"linear", Activation::identity}});
+    return released_activation(arguments_.text("activation_fn").value_or("silu"),
+                               arguments_.where("activation_fn"));
   }
 
   AttentionFunction attention() const {
     const std::string given =
         arguments_.text("attention_activation_fn").value_or(std::string(architecture_.attention));
-    return meaning<AttentionFunction>(given, arguments_.where("attention_activation_fn"),
-                                      {{"softmax", AttentionFunction::softmax},
-                                       {"relu2", AttentionFunction::relu2},
-                                       {"laplace", AttentionFunction::laplace}});
+    return released_attention(given, arguments_.where("attention_activation_fn"));
   }
 
   // 0 and None keep all lags.
@@ -309,13 +278,7 @@ class Translation {
 }  // namespace
 
 ModelOptions fairseq_options(const SavedArguments& arguments, const StateDict& state) {
-  const ModelOptions options = Translation(arguments, state).run();
-  try {
-    validate(options);
-  } catch (const Error& error) {
-    fail(state.where(), ": args: ", error.what());
-  }
-  return options;
+  return Translation(arguments, state).run();
 }
 
 }  // namespace mega

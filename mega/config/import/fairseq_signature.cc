@@ -8,6 +8,7 @@
 #include "mega/base/error.h"
 #include "mega/base/files/file.h"
 #include "mega/base/strings.h"
+#include "mega/config/import/class_names.h"
 #include "mega/text/bpe_tokenizer.h"
 #include "mega/text/dictionary.h"
 #include "mega/text/tokens.h"
@@ -42,12 +43,6 @@ std::string numbers_as_words(int64_t types) {
   return words;
 }
 
-std::vector<std::string> numbers_as_names(int64_t count) {
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < count; ++i) names.push_back(std::to_string(i));
-  return names;
-}
-
 // fairseq fills a dictionary up to a multiple of eight symbols.
 bool is_filling(const std::string& symbol) { return symbol.starts_with("madeupword"); }
 
@@ -73,8 +68,10 @@ class Reader {
       read_sequence(*sequence);
     } else if (const TokenOptions* tokens = token_options(options_)) {
       refuse_codes();
+      refuse_classes();
       result_.signature.input.input = language_input(tokens->vocabulary);
     } else {
+      refuse_classes();
       read_translation(*translation_options(options_));
     }
     return std::move(result_);
@@ -89,9 +86,14 @@ class Reader {
     require(files_.codes.empty(), files_.codes.string(), ": BPE codes are for translators");
   }
 
+  void refuse_classes() const {
+    require(files_.classes.empty(), files_.classes.string(), ": names of classes are for classifiers");
+  }
+
   // Classifiers and matchers. The last of the vocabulary is <CLS>, which is in no dictionary.
   void read_sequence(const SequenceOptions& options) {
     refuse_codes();
+    if (!files_.classes.empty()) signature().classes = read_class_names(files_.classes, options.classes);
     const int64_t types = options.vocabulary - kReservedTokens;
     for (const Dictionary& dictionary : dictionaries_) {
       const bool fits = options.input == InputKind::tokens && dictionary.size() + kFirstSymbol == types;
@@ -112,7 +114,7 @@ class Reader {
     if (signature().classes.empty()) {
       signature().classes = numbers_as_names(options.classes);
       note("classes are called 0 to " + std::to_string(options.classes - 1) +
-           ": name the dictionary of labels with --dict");
+           ": name the dictionary of labels with --dict, or a file of names with --classes");
     }
     if (options.input == InputKind::tokens)
       read_texts(types, options_.kind().max_length());

@@ -15,6 +15,7 @@ namespace mega {
 struct DataFiles {
   std::vector<std::filesystem::path> dictionaries;  // dict.txt of tokens, of labels, of two languages
   std::filesystem::path codes;                      // of BPE; empty: none
+  std::filesystem::path classes = {};               // names of classes, one per line; empty: none
 };
 
 // The dictionaries that lie beside a checkpoint under the names that fairseq gives them.

@@ -40,6 +40,8 @@ struct ImportedModel {
   ConvertedTensors weights;
   TorchFile file;  // that weights refer to
 
+  void set_signature(ImportedSignature imported);
+
   // As a model file.
   void write(const std::filesystem::path& path) const;
 };

@@ -122,6 +122,7 @@ class EngineRuns : public ImportedCheckpoint {
 };
 
 TEST_P(EngineRuns, AsReleased) {
+  if (!model_.options.kind().runs_in_engine()) GTEST_SKIP() << "the engine does not run this kind";
   switch (task()) {
     case ModelTask::sequence:
       return check_classifier();
