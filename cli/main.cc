@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/commands/bench_command.h"
 #include "cli/commands/eval_command.h"
+#include "cli/commands/export.h"
 #include "cli/commands/train_command.h"
 #include "cli/program.h"
 #include "cli/torch_program.h"
@@ -59,11 +60,13 @@ int run(int argc, char** argv) {
   add_quantize(app);
   add_average(app);
   add_import(app);
+  add_export(app);
   add_bleu(app);
   add_bench(app, hand_over);
   add_help(app, /*page_per_command=*/true);
   group(app, "Train a model", {"presets", "data", "train", "eval"});
-  group(app, "Use a model", {"import", "predict", "generate", "score", "translate", "bleu", "inspect"});
+  group(app, "Use a model",
+        {"import", "export", "predict", "generate", "score", "translate", "bleu", "inspect"});
   group(app, "Improve a model", {"average", "quantize", "shortlist"});
   group(app, "More", {"bench", "help"});
   app.footer(

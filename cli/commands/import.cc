@@ -75,8 +75,17 @@ Json as_json(const ImportedModel& model, const fs::path& out) {
 
 void ImportCommand::run() const {
   const ImportedModel model = import_checkpoint(request);
-  const fs::path to = !out.empty() ? fs::path(out) : fs::path(request.checkpoint.stem()) += ".safetensors";
-  model.write(to);
+  fs::path to = out;
+  if (request.training_state) {
+    if (out.empty()) to = "runs" / request.checkpoint.stem();
+    model.write_run(to);
+    to /= "model.safetensors";
+  } else {
+    const fs::path folder =
+        request.checkpoint.has_filename() ? request.checkpoint : request.checkpoint.parent_path();
+    if (out.empty()) to = fs::path(folder.stem()) += ".safetensors";
+    model.write(to);
+  }
   if (json)
     std::printf("%s\n", json_text(as_json(model, to), 2).c_str());
   else
@@ -88,14 +97,18 @@ void ImportCommand::run() const {
 void add_import(CLI::App& app) {
   auto command = std::make_shared<ImportCommand>();
   CLI::App* sub = app.add_subcommand(
-      "import", "write a model file from a checkpoint of the released program (PyTorch, fairseq)");
-  sub->add_option("checkpoint", command->request.checkpoint,
-                  "checkpoint (*.pt), or zip archive of checkpoints; nothing in it is executed")
+      "import", "write a model file from a checkpoint of the released programs (PyTorch, fairseq)");
+  sub->add_option(
+         "checkpoint", command->request.checkpoint,
+         "checkpoint (*.pt, *.bin, *.safetensors), or zip archive of checkpoints; nothing in it is executed")
       ->required()
       ->type_name("FILE");
   sub->add_option("--member", command->request.member,
                   "checkpoint inside an archive of several: its name, or a part of it that no other has")
       ->type_name("NAME");
+  sub->add_option("--like", command->request.like,
+                  "preset (or .toml file) whose model the tensors are, where a checkpoint does not say it")
+      ->type_name("PRESET");
   sub->add_option("--dict", command->request.files.dictionaries,
                   "dictionary of fairseq (dict.txt), of tokens or of labels, or of each language; may be "
                   "repeated (default: those beside the checkpoint)")
@@ -105,8 +118,13 @@ void add_import(CLI::App& app) {
   sub->add_option("--classes", command->request.files.classes,
                   "names of a classifier's classes, one per line, in the order of its outputs")
       ->type_name("FILE");
-  sub->add_option("--out", command->out,
-                  "output file (default: in this folder, named as the checkpoint, e.g. model.safetensors)")
+  sub->add_flag(
+      "--training-state", command->request.training_state,
+      "write a folder that `mega train --resume --out FOLDER` continues: the optimizer's state, too");
+  sub->add_option(
+         "--out", command->out,
+         "output file (default: in this folder, named as the checkpoint, e.g. model.safetensors), or "
+         "folder with --training-state (default: runs/NAME)")
       ->type_name("FILE");
   sub->add_flag("--json", command->json, "print JSON");
   sub->callback([command] { command->run(); });

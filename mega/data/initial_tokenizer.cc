@@ -17,4 +17,11 @@ std::shared_ptr<const Tokenizer> initial_tokenizer(const Recipe& recipe) {
   return make_tokenizer(now->units, signature.vocabulary, path + ": vocabulary");
 }
 
+bool starts_from_same_units(const Recipe& recipe) {
+  if (recipe.train.init.empty()) return false;
+  const Signature signature = read_signature(ModelFile::open(recipe.train.init).tensors, recipe.train.init);
+  const TokenizerOptions *before = tokenizer_options(signature.input), *now = tokenizer_options(recipe.input);
+  return before != nullptr && now != nullptr && before->units == now->units;
+}
+
 }  // namespace mega::data

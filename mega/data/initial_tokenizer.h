@@ -12,4 +12,7 @@ namespace mega::data {
 // where that model's units are not those of the recipe, which reads text.
 std::shared_ptr<const Tokenizer> initial_tokenizer(const Recipe& recipe);
 
+// Whether that model cuts texts into the same units.
+bool starts_from_same_units(const Recipe& recipe);
+
 }  // namespace mega::data

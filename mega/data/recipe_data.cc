@@ -31,7 +31,8 @@ void fit_pictures(ImageOptions& model, const InputOptions& input) {
 std::string find_vocabulary(const Recipe& recipe, const Dataset& dataset) {
   const TokenizerOptions* options = tokenizer_options(recipe.input);
   if (options == nullptr) return "";
-  if (!has_fixed_vocabulary(options->units))
+  // Bytes and the words of ListOps have their usual numbers, unless the model to start from has others.
+  if (!has_fixed_vocabulary(options->units) || starts_from_same_units(recipe))
     if (const auto initial = initial_tokenizer(recipe)) return initial->vocabulary();
   // A data set that is only looked at may have no training texts.
   const Part& part = dataset.train.size() > 0   ? dataset.train
@@ -66,7 +67,8 @@ void fit_recipe(Recipe& recipe, const Dataset& dataset) {
   if (SequenceOptions* sequence = sequence_options(recipe.model))
     if (sequence->input != InputKind::tokens) sequence->channels = channels_of(recipe.input);
   if (ImageOptions* image = image_options(recipe.model)) fit_pictures(*image, recipe.input);
-  check_input(recipe.input, *shared);
+  // A model to start from may number tokens in an order of its own; its signature is checked with the model.
+  if (recipe.train.init.empty()) check_input(recipe.input, *shared);
 }
 
 Signature make_signature(const Recipe& recipe, const Dataset& dataset) {
@@ -98,7 +100,10 @@ void fit_vocabulary(Recipe& recipe, const Signature& signature) {
   const TokenizerOptions* options = tokenizer_options(recipe.input);
   if (options == nullptr || has_fixed_vocabulary(options->units)) return;
   const int64_t types = make_tokenizer(signature, INT64_MAX)->size();
-  sequence_options(recipe.model)->vocabulary = embedding_count(types, kReservedTokens);
+  SequenceOptions& model = *sequence_options(recipe.model);
+  // As many as an imported model has, whose embeddings may be any number.
+  if (model.vocabulary == types + kReservedTokens) return;
+  model.vocabulary = embedding_count(types, kReservedTokens);
 }
 
 }  // namespace mega::data

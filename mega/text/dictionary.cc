@@ -34,6 +34,14 @@ void check_symbol(std::string_view symbol, const std::string& where, size_t line
           " has a number of its own and cannot be a symbol");
 }
 
+bool is_filling(std::string_view symbol) { return symbol.starts_with("madeupword"); }
+
+std::vector<std::string> lines_of(std::string_view vocabulary) {
+  std::vector<std::string> lines = split(vocabulary, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
 std::string read_dictionary(const std::string& path) {
   const std::string text = read_file(path);
   std::string symbols;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "mega/base/error.h"
+#include "mega/text/dictionary.h"
+
 namespace mega {
 namespace {
 
@@ -23,21 +26,28 @@ void for_each_word(std::string_view text, const F& f) {
 
 class ListOpsTokenizer final : public Tokenizer {
  public:
-  int64_t size() const override { return kFirstSymbol + std::ssize(kWords); }
+  ListOpsTokenizer() : words_(kWords.begin(), kWords.end()) {}
+  ListOpsTokenizer(std::string_view vocabulary, const std::string& where)
+      : vocabulary_(vocabulary), words_(lines_of(vocabulary)) {
+    require(is_listops_vocabulary(vocabulary) && vocabulary.ends_with('\n'), where,
+            ": listops need no vocabulary but that of an imported model: their words, one per line");
+  }
+
+  int64_t size() const override { return kFirstSymbol + std::ssize(words_); }
 
   void encode_line(std::string_view line, std::vector<Token>& tokens) const override {
     for_each_word(line, [&](std::string_view word) {
-      const auto found = std::find(kWords.begin(), kWords.end(), word);
-      tokens.push_back(found == kWords.end() ? kUnknown
-                                             : kFirstSymbol + static_cast<Token>(found - kWords.begin()));
+      const auto found = std::find(words_.begin(), words_.end(), word);
+      tokens.push_back(found == words_.end() ? kUnknown
+                                             : kFirstSymbol + static_cast<Token>(found - words_.begin()));
     });
   }
 
-  std::string vocabulary() const override { return ""; }
+  std::string vocabulary() const override { return vocabulary_; }
 
  protected:
   std::string symbol_text(Token token, bool begins_line) const override {
-    const std::string word(token == kUnknown ? "<unk>" : kWords[static_cast<size_t>(token - kFirstSymbol)]);
+    const std::string word(token == kUnknown ? "<unk>" : words_[static_cast<size_t>(token - kFirstSymbol)]);
     return begins_line ? word : " " + word;
   }
 
@@ -46,9 +56,28 @@ class ListOpsTokenizer final : public Tokenizer {
     for_each_word(text, [&](std::string_view) { ++count; });
     return count;
   }
+
+ private:
+  const std::string vocabulary_;  // empty: the usual order
+  const std::vector<std::string> words_;
 };
 
 }  // namespace
+
+std::unique_ptr<Tokenizer> make_listops_tokenizer(std::string_view vocabulary, const std::string& where) {
+  return std::make_unique<ListOpsTokenizer>(vocabulary, where);
+}
+
+bool is_listops_vocabulary(std::string_view vocabulary) {
+  const std::vector<std::string> symbols = lines_of(vocabulary);
+  const auto is_word = [](const std::string& symbol) {
+    return std::find(kWords.begin(), kWords.end(), symbol) != kWords.end();
+  };
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [](const std::string& symbol) { return symbol == "]"; }) &&
+         std::all_of(symbols.begin(), symbols.end(),
+                     [&](const std::string& symbol) { return is_word(symbol) || is_filling(symbol); });
+}
 
 std::unique_ptr<Tokenizer> make_listops_tokenizer() { return std::make_unique<ListOpsTokenizer>(); }
 

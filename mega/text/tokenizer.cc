@@ -91,19 +91,16 @@ std::string as_line(std::string_view document) {
 
 std::unique_ptr<Tokenizer> make_tokenizer(TextUnits units, std::string_view vocabulary,
                                           const std::string& where) {
-  if (has_fixed_vocabulary(units))
-    require(vocabulary.empty(), where, ": ", to_string(units), " need no vocabulary, but here is one of ",
-            vocabulary.size(), " bytes");
   switch (units) {
     case TextUnits::bytes:
-      return make_byte_tokenizer();
+      return vocabulary.empty() ? make_byte_tokenizer() : make_byte_tokenizer(vocabulary, where);
     case TextUnits::characters:
     case TextUnits::words:
       return make_symbol_tokenizer(units, vocabulary, where);
     case TextUnits::sentencepiece:
       return make_sentence_piece_tokenizer(vocabulary, where);
     case TextUnits::listops:
-      return make_listops_tokenizer();
+      return vocabulary.empty() ? make_listops_tokenizer() : make_listops_tokenizer(vocabulary, where);
     case TextUnits::bpe:
       return make_bpe_tokenizer(vocabulary, where);
   }

@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "mega/base/error.h"
 #include "mega/base/files/file.h"
 #include "mega/base/files/json.h"
-#include "mega/base/files/tensor_hash.h"
-#include "mega/base/hash.h"
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
+#include "mega/config/files/checkpoint_files.h"
 #include "mega/config/files/model_file.h"
 
 namespace mega::train {
@@ -22,19 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kModel = "model.safetensors";
-constexpr const char* kTraining = "training.safetensors";
-constexpr const char* kTrainingState = "progression";
-constexpr const char* kHash = "hash";
 constexpr const char* kOldChecksum = "checksum";  // of version 0.1
 
-fs::path folder_of(const fs::path& run) { return run / "checkpoints"; }
-
-fs::path name_of(int64_t update) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%08lld", static_cast<long long>(update));
-  return text;
-}
+fs::path folder_of(const fs::path& run) { return run / kCheckpoints; }
 
 // Finished checkpoints, the newest first. Those still being written have a dot before their name.
 std::vector<fs::path> finished(const fs::path& run) {
@@ -49,12 +37,6 @@ std::vector<fs::path> finished(const fs::path& run) {
     return x.size() != y.size() ? x.size() > y.size() : x > y;
   });
   return folders;
-}
-
-// Of the training state and all tensors: a disk that lost some is found out.
-std::string hash_of(const std::string& state, const std::vector<TensorView>& model,
-                    const std::vector<TensorView>& training) {
-  return hexadecimal(hash_tensors(training, hash_tensors(model, hash_text(state))));
 }
 
 // The same as version 0.1 computed it, whose checkpoints are still read. `tensors` are those of both files.
@@ -105,6 +87,7 @@ TrainingState from_text(const std::string& text, const std::string& where) {
     TrainingState p;
     p.update = json.at("update");
     p.cursor = {json.at("epoch"), json.at("batch")};
+    if (!json.contains("seconds")) return p;  // imported from another program
     p.seconds = json.at("seconds");
     for (const auto& metric : json.at("best"))
       p.best.metrics.push_back({metric.at(0), number(metric.at(1)), number(metric.at(2)), metric.at(3)});
@@ -128,24 +111,26 @@ bool is_whole(const Checkpoint& checkpoint, const std::string& state, const fs::
   const Metadata& metadata = checkpoint.training.metadata();
   const std::vector<TensorView>& model = checkpoint.model.tensors();
   const std::vector<TensorView>& training = checkpoint.training.tensors();
-  if (const auto expected = metadata.find(kHash); expected != metadata.end())
-    return expected->second == hash_of(state, model, training);
+  if (const auto expected = metadata.find(kTrainingHash); expected != metadata.end())
+    return expected->second == checkpoint_hash(state, model, training);
   const auto expected = metadata.find(kOldChecksum);
-  require(expected != metadata.end(), folder.string(), ": ", kTraining, " is not part of a checkpoint");
+  require(expected != metadata.end(), folder.string(), ": ", kCheckpointTraining,
+          " is not part of a checkpoint");
   std::vector<TensorView> all = model;
   all.insert(all.end(), training.begin(), training.end());
   return expected->second == checksum_of_version_0_1(state, all);
 }
 
 Checkpoint open_checkpoint(const fs::path& folder) {
-  const ModelFile model = ModelFile::open(folder / kModel);
-  Checkpoint checkpoint{{}, model.tensors, Safetensors::open(folder / kTraining)};
+  const ModelFile model = ModelFile::open(folder / kCheckpointModel);
+  Checkpoint checkpoint{{}, model.tensors, Safetensors::open(folder / kCheckpointTraining)};
   const Metadata& metadata = checkpoint.training.metadata();
   const auto state = metadata.find(kTrainingState);
-  require(state != metadata.end(), folder.string(), ": ", kTraining, " is not part of a checkpoint");
+  require(state != metadata.end(), folder.string(), ": ", kCheckpointTraining,
+          " is not part of a checkpoint");
   require(is_whole(checkpoint, state->second, folder), folder.string(),
           ": the checksum does not match: the checkpoint is damaged");
-  checkpoint.state = from_text(state->second, folder / kTraining);
+  checkpoint.state = from_text(state->second, folder / kCheckpointTraining);
   return checkpoint;
 }
 
@@ -162,16 +147,15 @@ void remove_checkpoint(const fs::path& folder, std::error_code& error) {
 void save_checkpoint(const fs::path& run, const TrainingState& state,
                      const std::function<void(const fs::path&)>& save_model,
                      const ops::NamedTensors& training, int64_t keep) {
-  const fs::path folder = folder_of(run), name = name_of(state.update);
+  const fs::path folder = folder_of(run), name = checkpoint_name(state.update);
   const fs::path aside = folder / ("." + name.string() + "." + std::to_string(getpid()));
   try {
     fs::create_directories(aside);
-    save_model(aside / kModel);
-    const Safetensors model = Safetensors::open(aside / kModel);
+    save_model(aside / kCheckpointModel);
+    const Safetensors model = Safetensors::open(aside / kCheckpointModel);
     const ops::TensorViews views(training);
     const std::string text = to_text(state);
-    write_safetensors(aside / kTraining, views.views(),
-                      {{kTrainingState, text}, {kHash, hash_of(text, model.tensors(), views.views())}});
+    write_training_file(aside / kCheckpointTraining, text, model.tensors(), views.views());
     sync_folder(aside);
     // A run that was resumed from an older checkpoint comes by again.
     std::error_code error;

@@ -15,6 +15,7 @@
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
+#include "mega/config/files/checkpoint_files.h"
 #include "mega/config/parameter_count.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/table.h"
@@ -28,8 +29,6 @@ namespace mega::train {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kRecipe = "recipe.json";
 
 // Lines of a run begin with what they are about, in a column of this width.
 constexpr int64_t kTopicWidth = 12;
@@ -271,11 +270,11 @@ void write_result(const fs::path& folder, const RunResult& result) {
 
 }  // namespace
 
-bool holds_a_run(const fs::path& folder) { return fs::exists(folder / kRecipe); }
+bool holds_a_run(const fs::path& folder) { return fs::exists(folder / kRunRecipe); }
 
 Recipe load_run_recipe(const fs::path& folder) {
-  const std::string path = folder / kRecipe;
-  require(holds_a_run(folder), folder.string(), ": not a run directory: it has no ", kRecipe);
+  const std::string path = folder / kRunRecipe;
+  require(holds_a_run(folder), folder.string(), ": not a run directory: it has no ", kRunRecipe);
   Recipe recipe;
   options_from_json(recipe, parse_json(read_file(path), path), {path, {}, ""});
   validate(recipe);
@@ -320,7 +319,7 @@ RunResult run(const RunRequest& request) {
   require_disk(request.folder, checkpoint_bytes(recipe, result.parameters),
                request.restart ? bytes_of(request.folder / "checkpoints") : 0.0);
   if (request.restart) remove_run(request.folder);
-  write_file(request.folder / kRecipe, options_to_json(recipe).dump(2) + "\n");
+  write_file(request.folder / kRunRecipe, options_to_json(recipe).dump(2) + "\n");
 
   if (recipe.train.baseline) result.baselines = fit_baselines(*job);
   RunSettings settings = settings_of(*job, result.parameters, request, gflops);

@@ -80,7 +80,7 @@ void Trainer::restore() {
   task_.load_state(checkpoint->training);
   task_.seek(state_.cursor);
   saved_update_ = state_.update;
-  if (state_.threads != threads)
+  if (state_.threads != threads && state_.threads > 0)
     say("the run had " + std::to_string(state_.threads) + " threads and now has " + std::to_string(threads) +
         ": results will differ in the last bits");
   state_.threads = threads;

@@ -12,8 +12,12 @@ expect 0 "classifier" inspect listops.safetensors
 echo "[MED 2 8 3 ]" >expression.txt
 expect 0 "" predict listops.safetensors expression.txt
 expect 0 "model.safetensors: " import "$checkpoints/lm-tied-legacy/model.pt"
-echo "123 123 99 105 116 101" >text.txt
-expect 0 "perplexity" score model.safetensors text.txt
+# Bytes, which the dictionary numbers in an order of its own, are text in and out.
+echo "the city of cities" >text.txt
+expect 0 "bits per" score model.safetensors text.txt
+expect 0 "" generate model.safetensors --prompt "the c" --max-tokens 5 --seed 1
+echo "( ( [MED 2 ) 8 3 ] )" >expression.txt
+expect 0 "" predict listops.safetensors expression.txt
 expect 0 '"architecture": "mega_wmt_en_de"' import "$checkpoints/translation/model.pt" --out t.safetensors --json
 
 # Pictures: sizes follow from the tensors, and names of classes come from a file.
@@ -39,6 +43,56 @@ expect 0 "dict.label.txt" import alone.pt --dict "$checkpoints/lra-text/dict.lab
   --dict "$checkpoints/lra-text/dict.txt"
 expect 1 "44 symbols, expected" import alone.pt --dict "$checkpoints/lm-tied/dict.txt"
 expect 1 "BPE codes are for translators" import alone.pt --codes "$checkpoints/lm-tied/dict.txt"
+
+# Tensors alone: a recipe says what they are.
+cat >like.toml <<'TOML'
+[model]
+kind = "language"
+vocabulary = 48
+layers = 1
+affine_final_norm = false
+[model.block]
+width = 8
+values = 10
+shared = 6
+hidden = 12
+position = "rotary"
+chunk = 8
+causal = true
+norm = "layer"
+prenorm = true
+[model.block.ema]
+dimension = 3
+bidirectional = false
+truncation = 8192
+[input]
+kind = "language"
+units = "bytes"
+TOML
+expect 0 "" import "$checkpoints/resume-lm/model.pt" --out lm.safetensors
+expect 0 "lm.weights.safetensors" export lm.safetensors --to safetensors
+expect 1 "name a preset with --like" import lm.weights.safetensors --out like.safetensors
+expect 0 "like.toml" import lm.weights.safetensors --like like.toml --dict "$checkpoints/resume-lm/dict.txt" \
+  --out like.safetensors
+cmp -s <("$mega" score lm.safetensors text.txt) <("$mega" score like.safetensors text.txt) ||
+  failed "the same weights score differently"
+expect 1 "expected [48, 512]" import lm.weights.safetensors --like enwik8 --out like.safetensors
+
+# Out again: the released program's form, which comes back as the same file.
+expect 0 "lm.pt" export lm.safetensors --to fairseq
+expect 0 "mega_lm_enwik8_base" import lm.pt --dict "$checkpoints/resume-lm/dict.txt" --out again.safetensors
+cmp -s lm.safetensors again.safetensors || failed "an exported model came back with other bits"
+expect 1 "no models of kind image" export pictures.safetensors --to fairseq
+[ ! -e pictures.pt ] || failed "a refused export was written"
+
+# A training that goes on.
+for i in $(seq 60); do echo "the city and the cities"; done >corpus.txt
+expect 0 "run/model.safetensors" import "$checkpoints/resume-lm/model.pt" --training-state --out run
+expect 1 "holds a run already" import "$checkpoints/resume-lm/model.pt" --training-state --out run
+expect 0 "resumed after update 3" train --resume --out run --data corpus.txt --set train.updates=5 \
+  --set train.evaluate=0 --set train.batch=2 --set train.batch_unit=examples
+expect 1 "without --training-state" import "$checkpoints/lra-listops/model.pt" --training-state --out other
+[ ! -e other ] || failed "a refused run was written"
 
 # Nothing is written for a file that is refused.
 expect 1 "names \"posix.system\"" import "$tests/hostile/code-reduce-posix-system.pt" --out refused.safetensors

@@ -43,10 +43,39 @@ TEST(ByteTokenizer, EveryByteIsItsNumberAfterTheSpecials) {
   EXPECT_EQ(bytes->decode(bytes->encode(all)), all);
 }
 
-TEST(ByteTokenizer, AVocabularyIsAMistake) {
-  EXPECT_PRED2(contains, load_error(TextUnits::bytes, "a\n"), "words.txt: bytes need no vocabulary");
+TEST(ByteTokenizer, AVocabularyOfAnythingElseIsAMistake) {
+  for (const char* vocabulary : {"a\n", "97", "97\n256\n", "97\n097\n", "97\n-1\n", "madeupword0000\n", "\n"})
+    EXPECT_PRED2(contains, load_error(TextUnits::bytes, vocabulary), "words.txt: bytes need no vocabulary")
+        << vocabulary;
+  EXPECT_PRED2(contains, load_error(TextUnits::bytes, "97\n97\n"),
+               "words.txt:2: byte 97 has a number already");
   EXPECT_EQ(make_tokenizer_builder({.units = TextUnits::listops}), nullptr);
-  EXPECT_PRED2(contains, load_error(TextUnits::listops, "a\n"), "words.txt: listops need no vocabulary");
+  for (const char* vocabulary : {"a\n", "]", "1\n2\n", "]\n(\n"})
+    EXPECT_PRED2(contains, load_error(TextUnits::listops, vocabulary),
+                 "words.txt: listops need no vocabulary")
+        << vocabulary;
+}
+
+// As imported models have them: in the order of a dictionary, which is filled up and lacks some.
+TEST(ByteTokenizer, BytesMayHaveNumbersOfTheirOwn) {
+  const std::string vocabulary = "32\n101\n97\n10\nmadeupword0000\n";
+  const auto bytes = make_tokenizer(TextUnits::bytes, vocabulary, "");
+  EXPECT_EQ(bytes->size(), 9);
+  EXPECT_EQ(bytes->vocabulary(), vocabulary);
+  EXPECT_EQ(bytes->encode("ae z\n"), (Tokens{6, 5, 4, kUnknown, kEnd}));
+  EXPECT_EQ(bytes->encode_document("a\ne", 0), (Tokens{6, 7, 5, kEnd}));
+  EXPECT_EQ(bytes->document_length("a\ne", 0), 4);
+  EXPECT_EQ(bytes->decode(Tokens{6, 4, 5, kEnd}), "a e\n");
+  EXPECT_EQ(bytes->text(8, false), "\uFFFD");
+}
+
+TEST(ListOpsTokenizer, WordsMayHaveNumbersOfTheirOwn) {
+  const std::string vocabulary = "]\n[MED\n2\nmadeupword0000\n";
+  const auto listops = make_tokenizer(TextUnits::listops, vocabulary, "");
+  EXPECT_EQ(listops->size(), 8);
+  EXPECT_EQ(listops->vocabulary(), vocabulary);
+  EXPECT_EQ(listops->encode_document("( ( [MED 2 ) 3 ] )", 0), (Tokens{5, 6, kUnknown, 4, kEnd}));
+  EXPECT_EQ(listops->decode(Tokens{5, 6, 4}), "[MED 2 ]");
 }
 
 TEST(Tokenizer, LinesEndWhereTheTextSays) {

@@ -202,12 +202,14 @@ void check_picture_input(const InputOptions& input, const ImageOptions& options)
       channels);
 }
 
-void check_sequence_input(const InputOptions& input, const SequenceOptions& options) {
+// With a vocabulary of its own, a model numbers bytes or the words of ListOps in another order than we do,
+// and may lack some.
+void check_sequence_input(const InputOptions& input, const SequenceOptions& options, bool own_vocabulary) {
   const auto* text = std::get_if<TextInput>(&input.input);
   require((text != nullptr) == (options.input == InputKind::tokens),
           "model.input = ", to_string(options.input),
           " does not fit input.kind: tokens come from texts, real numbers from all else");
-  if (text != nullptr && has_fixed_vocabulary(text->units)) {
+  if (text != nullptr && has_fixed_vocabulary(text->units) && !own_vocabulary) {
     const int64_t types = make_tokenizer(text->units, "", "")->size();
     require(options.vocabulary > types, "model.vocabulary = ", options.vocabulary,
             " is too small: input.units = ", to_string(text->units), " needs more than ", types);
@@ -218,17 +220,21 @@ void check_sequence_input(const InputOptions& input, const SequenceOptions& opti
             " does not fit the input, which has ", channels_of(input));
 }
 
+void check_any_input(const InputOptions& input, const PredictorOptions& options, bool own_vocabulary) {
+  if (const auto* image = dynamic_cast<const ImageOptions*>(&options)) check_picture_input(input, *image);
+  if (const auto* sequence = dynamic_cast<const SequenceOptions*>(&options))
+    check_sequence_input(input, *sequence, own_vocabulary);
+}
+
 }  // namespace
 
 void check_input(const InputOptions& input, const PredictorOptions& options) {
-  if (const auto* image = dynamic_cast<const ImageOptions*>(&options)) check_picture_input(input, *image);
-  if (const auto* sequence = dynamic_cast<const SequenceOptions*>(&options))
-    check_sequence_input(input, *sequence);
+  check_any_input(input, options, false);
 }
 
 std::shared_ptr<const Tokenizer> check_signature(const Signature& signature,
                                                  const PredictorOptions& options) {
-  check_input(signature.input, options);
+  check_any_input(signature.input, options, !signature.vocabulary.empty());
   const bool regression = options.objective == Objective::regression;
   const size_t outputs = regression ? signature.target_mean.size() : signature.classes.size();
   require(static_cast<int64_t>(outputs) == options.classes && signature.classes.empty() == regression,

@@ -8,9 +8,11 @@
 #include "mega/base/error.h"
 #include "mega/base/files/file.h"
 #include "mega/base/strings.h"
-#include "mega/config/import/class_names.h"
+#include "mega/config/import/stand_in_names.h"
 #include "mega/text/bpe_tokenizer.h"
+#include "mega/text/byte_tokenizer.h"
 #include "mega/text/dictionary.h"
+#include "mega/text/listops_tokenizer.h"
 #include "mega/text/tokens.h"
 
 namespace mega {
@@ -35,16 +37,6 @@ std::vector<Dictionary> read_dictionaries(const std::vector<fs::path>& paths) {
   for (const fs::path& path : paths) dictionaries.push_back({path.string(), read_dictionary(path.string())});
   return dictionaries;
 }
-
-// Token numbers as words: what can be said of tokens without their dictionary.
-std::string numbers_as_words(int64_t types) {
-  std::string words;
-  for (int64_t token = kFirstSymbol; token < types; ++token) words += std::to_string(token) + "\n";
-  return words;
-}
-
-// fairseq fills a dictionary up to a multiple of eight symbols.
-bool is_filling(const std::string& symbol) { return symbol.starts_with("madeupword"); }
 
 // The names of the classes, if the dictionary is one of so many.
 std::optional<std::vector<std::string>> class_names(const Dictionary& dictionary, int64_t classes) {
@@ -124,10 +116,20 @@ class Reader {
       read_images(options_.kind().max_length());
   }
 
-  // Texts as the released program had them: symbols with blanks between them.
+  // Texts as the released program had them: symbols with blanks between them. Where symbols are numbers of
+  // bytes, or the words of ListOps, it is known how they come from plain text.
+  TextUnits units_of_vocabulary() {
+    if (is_byte_vocabulary(signature().vocabulary)) {
+      note("symbols of the dictionary are bytes: text is read and written as it is");
+      return TextUnits::bytes;
+    }
+    return is_listops_vocabulary(signature().vocabulary) ? TextUnits::listops : TextUnits::words;
+  }
+
   void read_texts(int64_t types, int64_t max_length) {
-    if (signature().vocabulary.empty()) signature().vocabulary = words_of_numbers(types);
-    signature().input.input = TextInput(TextUnits::words, max_length);
+    const bool known = !signature().vocabulary.empty();
+    if (!known) signature().vocabulary = words_of_numbers(types);
+    signature().input.input = TextInput(known ? units_of_vocabulary() : TextUnits::words, max_length);
   }
 
   std::string words_of_numbers(int64_t types) {
@@ -173,9 +175,9 @@ class Reader {
 
   LanguageInput language_input(int64_t types) {
     LanguageInput input;
-    input.units = TextUnits::words;
     const Dictionary* dictionary = one_dictionary(types);
     signature().vocabulary = dictionary != nullptr ? dictionary->symbols : words_of_numbers(types);
+    input.units = dictionary != nullptr ? units_of_vocabulary() : TextUnits::words;
     return input;
   }
 

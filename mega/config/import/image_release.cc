@@ -4,8 +4,8 @@
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/config/import/class_names.h"
 #include "mega/config/import/released_words.h"
+#include "mega/config/import/stand_in_names.h"
 
 namespace mega {
 namespace {

@@ -1,4 +1,4 @@
-// Models that others trained, as models of ours: reads a checkpoint of the released program, works out the
+// Models that others trained, as models of ours: reads a checkpoint of the released programs, works out the
 // options, and checks every tensor. Needs no libtorch, and executes nothing that a file says.
 #pragma once
 
@@ -6,20 +6,26 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "mega/base/files/safetensors.h"
 #include "mega/base/pytorch/torch_file.h"
 #include "mega/config/files/signature.h"
 #include "mega/config/import/fairseq_signature.h"
 #include "mega/config/import/state_dict.h"
+#include "mega/config/import/training_import.h"
 #include "mega/config/model_options.h"
 
 namespace mega {
 
 struct ImportRequest {
   std::filesystem::path checkpoint;
-  std::string member;  // of an archive of several models
-  DataFiles files;     // no dictionaries: those that lie beside the checkpoint
+  std::string member;           // of an archive of several models
+  DataFiles files = {};         // no dictionaries: those that lie beside the checkpoint,
+  bool look_beside = true;      // unless this is false
+  std::string like = {};        // a recipe whose model tensors without options are; empty: none
+  bool training_state = false;  // what a run needs to go on, too
 };
 
 // What a checkpoint says of its training.
@@ -38,12 +44,13 @@ struct ImportedModel {
   std::vector<std::string> dictionaries;  // that were used
   std::vector<std::string> notes;
   ConvertedTensors weights;
-  TorchFile file;  // that weights refer to
-
-  void set_signature(ImportedSignature imported);
+  std::optional<ImportedTraining> training;   // if it was asked for
+  std::variant<TorchFile, Safetensors> file;  // that weights refer to
 
   // As a model file.
   void write(const std::filesystem::path& path) const;
+  // As a run that `mega train --resume` continues, in a folder that holds none yet.
+  void write_run(const std::filesystem::path& folder) const;
 };
 
 ImportedModel import_checkpoint(const ImportRequest& request);

@@ -19,8 +19,13 @@ std::string SavedArguments::where(std::string_view name) const {
 }
 
 const PickleValue* SavedArguments::find(std::string_view name) const {
-  const PickleValue* value = arguments_->find(name);
+  const PickleValue* value = arguments_ == nullptr ? nullptr : arguments_->find(name);
   return value != nullptr && !value->is_none() ? value : nullptr;
+}
+
+bool SavedArguments::is_text(std::string_view name) const {
+  const PickleValue* value = find(name);
+  return value != nullptr && value->is_text();
 }
 
 std::optional<std::string> SavedArguments::text(std::string_view name) const {

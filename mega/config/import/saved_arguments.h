@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mega/base/pytorch/pickle_value.h"
@@ -14,11 +15,15 @@ namespace mega {
 
 class SavedArguments {
  public:
+  // No options at all.
+  explicit SavedArguments(std::string where) : where_(std::move(where)) {}
   // Error where it is no set of options; `where` begins error messages. The file outlives the object.
   SavedArguments(const PickleValue& arguments, std::string where);
 
   // Whether it is there; None is there, too.
-  bool has(std::string_view name) const { return arguments_->find(name) != nullptr; }
+  bool has(std::string_view name) const { return arguments_ != nullptr && arguments_->find(name) != nullptr; }
+
+  bool is_text(std::string_view name) const;
 
   // The value of an option; none where it is missing or None. Error where it is something else.
   std::optional<std::string> text(std::string_view name) const;
@@ -35,7 +40,7 @@ class SavedArguments {
  private:
   const PickleValue* find(std::string_view name) const;  // null: missing or None
 
-  const PickleValue* arguments_;
+  const PickleValue* arguments_ = nullptr;
   std::string where_;
 };
 

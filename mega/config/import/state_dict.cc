@@ -35,8 +35,8 @@ class Complaints {
   }
 
   void raise(const std::string& where, const ModelOptions& options) const {
-    require(count_ == 0, where, ": does not fit the ", options.kind_name(),
-            " that its arguments describe: ", join(shown_, "; "),
+    require(count_ == 0, where, ": does not fit the options of its model (kind ", options.kind_name(),
+            "): ", join(shown_, "; "),
             count_ > kShown ? "; and " + std::to_string(count_ - kShown) + " more" : "");
   }
 
@@ -146,6 +146,15 @@ StateDict::StateDict(const PickleValue& model, std::string where) : where_(std::
     std::string_view name = name_of(entry);
     if (was_wrapped_) name.remove_prefix(kWrapper.size());
     tensors_.emplace(name, &entry.value.tensor(where_ + ": model: " + in_quotes(name)));
+  }
+}
+
+StateDict::StateDict(const Safetensors& file, std::string where) : where_(std::move(where)) {
+  for (const TensorView& tensor : file.tensors()) {
+    std::vector<int64_t> strides(tensor.shape.size(), 1);
+    for (size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * tensor.shape[i];
+    storages_.push_back({tensor.name, tensor.dtype, tensor.elements(), tensor.data});
+    tensors_.emplace(tensor.name, &own_.emplace_back(storages_.back(), 0, tensor.shape, std::move(strides)));
   }
 }
 

@@ -19,6 +19,8 @@ class StateDict {
   // Error where it is no dict of tensors; `where` begins error messages. The file outlives the object. Names
   // of a module that was saved with its wrapper for parallel training lose its prefix, "module.".
   StateDict(const PickleValue& model, std::string where);
+  // The tensors of a safetensors file, whose data outlives the object.
+  StateDict(const Safetensors& file, std::string where);
 
   const TorchTensor* find(std::string_view name) const;  // null if there is none
   bool has(std::string_view name) const { return find(name) != nullptr; }
@@ -36,6 +38,8 @@ class StateDict {
   std::map<std::string, const TorchTensor*, std::less<>> tensors_;
   std::string where_;
   bool was_wrapped_ = false;
+  std::deque<TorchStorage> storages_;  // that are not those of a pickle
+  std::deque<TorchTensor> own_;
 };
 
 // Tensors as a model file has them: where they lie in the checkpoint if they are F32 in order there, else

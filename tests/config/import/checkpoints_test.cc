@@ -109,8 +109,7 @@ TEST_P(Imported, IsTheModelThatWasTrained) {
     }
     return;
   }
-  const std::string family = description.at("family");
-  if (family == "huggingface") {
+  if (description.at("family") == "huggingface") {
     EXPECT_PRED2(contains, error_of([&] {
                    import_checkpoint({one.folder / "pytorch_model.bin", "", {}});
                  }),
