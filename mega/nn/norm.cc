@@ -49,6 +49,8 @@ SequenceNormImpl::SequenceNormImpl(int64_t width, NormKind kind, bool affine)
   reset_parameters();
 }
 
+bool SequenceNormImpl::over_batch() const { return is_batch(kind_); }
+
 void SequenceNormImpl::reset_parameters() {
   const torch::NoGradGuard guard;
   if (weight_.defined()) weight_.fill_(1);
@@ -86,7 +88,7 @@ Tensor SequenceNormImpl::batch_norm(const Tensor& x) {
                              kMomentum, kEpsilon, false)
         .view_as(x);
   }
-  if (kind_ == NormKind::sync_batch && communicator_) return shared_batch_norm(x);
+  if (communicator_) return shared_batch_norm(x);
   require(x.numel() > width_, "batch norm needs more than one position to train on");
   ops::BatchStatistics batch;
   const Tensor y = ops::batch_norm(x, weight_, bias_, kEpsilon, &batch);

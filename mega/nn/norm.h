@@ -28,7 +28,9 @@ class SequenceNormImpl : public torch::nn::Module {
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
 
-  // For sync_batch: shares statistics between processes. Without a communicator it is a plain batch norm.
+  // Whether it normalises by the statistics of a batch.
+  bool over_batch() const;
+  // Shares these statistics between processes: the batch is that of all together.
   void set_communicator(std::shared_ptr<Communicator> communicator) {
     communicator_ = std::move(communicator);
   }

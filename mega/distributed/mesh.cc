@@ -1,0 +1,207 @@
+#include "mega/distributed/mesh.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "mega/base/error.h"
+
+namespace mega::distributed {
+namespace {
+
+constexpr size_t kSmall = size_t{64} << 10;  // bytes of a sum that goes by the tree
+
+// Before every message.
+struct Head {
+  uint64_t bytes = 0;
+};
+
+// A message on its way in one direction.
+template <class Byte>
+struct Transfer {
+  Head head;
+  std::span<Byte> bytes;
+  size_t done = 0;  // of head and bytes
+
+  bool finished() const { return done == sizeof head + bytes.size(); }
+  std::array<iovec, 2> rest() {
+    const size_t in_head = std::min(done, sizeof head), in_bytes = done - in_head;
+    auto* data = const_cast<std::byte*>(bytes.data());
+    return {{{reinterpret_cast<char*>(&head) + in_head, sizeof head - in_head},
+             {data + in_bytes, bytes.size() - in_bytes}}};
+  }
+};
+
+template <class Number>
+std::span<std::byte> bytes_of(std::span<Number> numbers) {
+  return std::as_writable_bytes(numbers);
+}
+
+// Piece i of n nearly equal ones.
+template <class Number>
+std::span<Number> piece(std::span<Number> all, int i, int n) {
+  const auto k = static_cast<size_t>(i), count = static_cast<size_t>(n);
+  const size_t begin = all.size() * k / count, end = all.size() * (k + 1) / count;
+  return all.subspan(begin, end - begin);
+}
+
+}  // namespace
+
+Mesh::Mesh(Members members, std::vector<Socket> peers, Monitor& monitor)
+    : members_(std::move(members)), peers_(std::move(peers)), monitor_(monitor) {}
+
+void Mesh::shut_down() const {
+  for (const Socket& peer : peers_) peer.shut_down();
+}
+
+void Mesh::exchange(int to, std::span<const std::byte> sent, int from, std::span<std::byte> received) {
+  const auto lost = [this](int rank, const std::string& what) {
+    monitor_.throw_loss("the connection with " + members_.name(rank) + " " + what);
+  };
+  Transfer<const std::byte> out{{sent.size()}, sent};
+  Transfer<std::byte> in{{}, received};
+  if (to < 0) out.done = sizeof(Head) + sent.size();
+  if (from < 0) in.done = sizeof(Head) + received.size();
+  const auto start = Clock::now();
+  while (!out.finished() || !in.finished()) {
+    std::array<pollfd, 2> waited = {
+        {{out.finished() ? -1 : peers_[static_cast<size_t>(to)].descriptor(), POLLOUT, 0},
+         {in.finished() ? -1 : peers_[static_cast<size_t>(from)].descriptor(), POLLIN, 0}}};
+    if (poll(waited.data(), waited.size(), -1) < 0) continue;  // a signal
+    if (waited[0].revents != 0) {
+      auto parts = out.rest();
+      msghdr message = {};
+      message.msg_iov = parts.data();
+      message.msg_iovlen = parts.size();
+      const ssize_t count = sendmsg(waited[0].fd, &message, MSG_NOSIGNAL);
+      if (count < 0 && errno != EAGAIN && errno != EINTR)
+        lost(to, std::string("broke: ") + std::strerror(errno));
+      out.done += static_cast<size_t>(std::max<ssize_t>(0, count));
+    }
+    if (waited[1].revents != 0) {
+      auto parts = in.rest();
+      const ssize_t count = readv(waited[1].fd, parts.data(), in.done < sizeof(Head) ? 1 : 2);
+      if (count == 0) lost(from, "was closed");
+      if (count < 0 && errno != EAGAIN && errno != EINTR)
+        lost(from, std::string("broke: ") + std::strerror(errno));
+      in.done += static_cast<size_t>(std::max<ssize_t>(0, count));
+      if (in.done == sizeof(Head) && in.head.bytes != received.size())
+        lost(from, "has lost step: " + std::to_string(in.head.bytes) + " bytes came where " +
+                       std::to_string(received.size()) + " were expected");
+    }
+  }
+  seconds_waited_ += std::chrono::duration<double>(Clock::now() - start).count();
+  if (to >= 0) bytes_sent_ += static_cast<int64_t>(sizeof(Head) + sent.size());
+}
+
+// Up the tree: a process whose lowest set bit is k gives its sum to the one without that bit.
+template <class Number>
+void Mesh::tree_sum(std::span<Number> numbers) {
+  std::vector<Number> other(numbers.size());
+  for (int bit = 1; bit < size(); bit *= 2) {
+    if ((rank() & bit) != 0) {
+      send(rank() - bit, bytes_of(numbers));
+      break;
+    }
+    if (rank() + bit >= size()) continue;
+    receive(rank() + bit, bytes_of(std::span(other)));
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] += other[i];
+  }
+  broadcast(bytes_of(numbers));
+}
+
+// In the first round each piece of the numbers is passed on and added to; in the second, the whole sums are
+// passed on.
+template <class Number, class Packed>
+void Mesh::ring_sum(std::span<Number> numbers) {
+  const int n = size(), next = (rank() + 1) % n, before = (rank() + n - 1) % n;
+  const size_t longest = numbers.size() / static_cast<size_t>(n) + 1;
+  std::vector<Packed> in(longest), out(std::is_same_v<Number, Packed> ? 0 : longest);
+  const auto pass = [&](int sent, int received, bool add) {
+    const std::span<Number> own = piece(numbers, (sent + n) % n, n),
+                            other = piece(numbers, (received + n) % n, n);
+    const std::span<Packed> got = std::span(in).first(other.size());
+    if constexpr (std::is_same_v<Number, Packed>) {
+      if (!add) return exchange(next, bytes_of(own), before, bytes_of(other));
+      exchange(next, bytes_of(own), before, bytes_of(got));
+    } else {
+      const std::span<Packed> packed = std::span(out).first(own.size());
+      for (size_t i = 0; i < own.size(); ++i) packed[i] = static_cast<Packed>(own[i]);
+      exchange(next, bytes_of(packed), before, bytes_of(got));
+    }
+    for (size_t i = 0; i < other.size(); ++i)
+      other[i] = add ? other[i] + static_cast<Number>(got[i]) : static_cast<Number>(got[i]);
+  };
+  for (int step = 0; step < n - 1; ++step) pass(rank() + n - step, rank() + n - step - 1, /*add=*/true);
+  // Who added up a piece has it as the others will get it.
+  for (Number& number : piece(numbers, next, n)) number = static_cast<Number>(static_cast<Packed>(number));
+  for (int step = 0; step < n - 1; ++step) pass(rank() + n + 1 - step, rank() + n - step, /*add=*/false);
+}
+
+template <class Number, class Packed>
+void Mesh::sum_of(torch::Tensor& x) {
+  const std::span<Number> numbers(x.data_ptr<Number>(), static_cast<size_t>(x.numel()));
+  if (numbers.size_bytes() <= kSmall)
+    tree_sum(numbers);
+  else
+    ring_sum<Number, Packed>(numbers);
+}
+
+void Mesh::sum(torch::Tensor& x, Wire wire) {
+  require(x.is_contiguous() && x.device().is_cpu(),
+          "a sum over processes needs a contiguous tensor on the CPU");
+  switch (x.scalar_type()) {
+    case torch::kFloat32:
+      return wire == Wire::bf16 ? sum_of<float, c10::BFloat16>(x) : sum_of<float, float>(x);
+    case torch::kFloat64:
+      return sum_of<double, double>(x);
+    case torch::kInt64:
+      return sum_of<int64_t, int64_t>(x);
+    default:
+      fail("a sum over processes takes float32, float64 or int64, not ", x.scalar_type());
+  }
+}
+
+void Mesh::broadcast(std::span<std::byte> bytes) {
+  int bit = 1;
+  while (bit < size() && (rank() & bit) == 0) bit *= 2;
+  if (rank() != 0) receive(rank() - bit, bytes);
+  for (bit /= 2; bit > 0; bit /= 2)
+    if (rank() + bit < size()) send(rank() + bit, bytes);
+}
+
+std::string Mesh::receive_text(int from) {
+  uint64_t length = 0;
+  receive(from, bytes_of(std::span(&length, 1)));
+  std::string text(length, '\0');
+  receive(from, bytes_of(std::span(text)));
+  return text;
+}
+
+std::vector<std::string> Mesh::all_gather(std::string_view own) {
+  std::vector<std::string> all(static_cast<size_t>(size()));
+  all[static_cast<size_t>(rank())] = own;
+  if (rank() == 0) {
+    for (int other = 1; other < size(); ++other) all[static_cast<size_t>(other)] = receive_text(other);
+  } else {
+    uint64_t length = own.size();
+    send(0, bytes_of(std::span(&length, 1)));
+    send(0, std::as_bytes(std::span(own)));
+  }
+  for (std::string& text : all) {
+    uint64_t length = text.size();
+    broadcast(bytes_of(std::span(&length, 1)));
+    text.resize(length);
+    broadcast(bytes_of(std::span(text)));
+  }
+  return all;
+}
+
+}  // namespace mega::distributed

@@ -1,0 +1,34 @@
+// Batch norms whose batch is that of all processes together.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mega/distributed/communicator.h"
+
+namespace mega::distributed {
+
+// While it exists, the batch norms of a model share their statistics.
+class SharedNorms {
+ public:
+  // An Error if the model has norms that cannot. The communicator must outlive it.
+  SharedNorms(torch::nn::Module& model, Communicator& communicator);
+  ~SharedNorms();
+  SharedNorms(const SharedNorms&) = delete;
+  SharedNorms& operator=(const SharedNorms&) = delete;
+
+  // Whether there are any.
+  bool any() const { return !norms_.empty(); }
+
+  // A process without an example of its own reads another's, so that it takes part in every sum, and adds
+  // nothing to it: false.
+  void count(bool counts);
+
+ private:
+  class Sum;
+
+  std::vector<std::shared_ptr<nn::SequenceNormImpl>> norms_;
+  std::shared_ptr<Sum> sum_;
+};
+
+}  // namespace mega::distributed
