@@ -50,6 +50,9 @@ th.mono{font:inherit;font-weight:500}
 overflow-wrap:anywhere;unicode-bidi:plaintext}
 .sample{margin:0;padding:.6rem .8rem;background:var(--raised);border-radius:6px}
 .picture{display:block;image-rendering:pixelated;border-radius:3px}
+.gallery{display:flex;flex-wrap:wrap;gap:1rem;font-size:.82rem}
+.gallery figure{width:6.5rem}
+.gallery .where{min-width:0}
 .mega-spark{color:var(--accent)}
 .best{padding:.05rem .4rem;border:1px solid;border-radius:1rem;color:var(--good);font-size:.78rem}
 details{margin:.75rem 0}

@@ -42,23 +42,10 @@ std::string matrix_of(const Report& report, size_t classes) {
   return html::figure(to_svg(map), "scroll");
 }
 
-std::string worst_confusions_of(const Report& report, size_t classes,
-                                const std::vector<ClassMetrics>& metrics) {
-  struct Confusion {
-    size_t truth, predicted;
-    int64_t count;
-  };
-  std::vector<Confusion> all;
-  for (size_t i = 0; i < classes; ++i)
-    for (size_t j = 0; j < classes; ++j)
-      if (const int64_t count = count_at(report.confusion, i, j); i != j && count > 0)
-        all.push_back({i, j, count});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Confusion& a, const Confusion& b) { return a.count > b.count; });
+std::string worst_confusions_of(const Report& report, const std::vector<ClassMetrics>& metrics) {
   constexpr size_t kShown = 20;
-  all.resize(std::min(all.size(), kShown));
   html::Rows rows;
-  for (const Confusion& c : all) {
+  for (const Confusion& c : most_confused(report.confusion, kShown)) {
     const double share = static_cast<double>(c.count) / static_cast<double>(metrics[c.truth].count);
     rows.push_back({class_name(report, c.truth), class_name(report, c.predicted), with_thousands(c.count),
                     percent_text(share)});
@@ -115,12 +102,24 @@ std::vector<ClassMetrics> class_metrics(const std::vector<std::vector<int64_t>>&
   return metrics;
 }
 
+std::vector<Confusion> most_confused(const std::vector<std::vector<int64_t>>& confusion, size_t most) {
+  const size_t classes = classes_in(confusion);
+  std::vector<Confusion> all;
+  for (size_t i = 0; i < classes; ++i)
+    for (size_t j = 0; j < classes; ++j)
+      if (const int64_t count = count_at(confusion, i, j); i != j && count > 0) all.push_back({i, j, count});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Confusion& a, const Confusion& b) { return a.count > b.count; });
+  all.resize(std::min(all.size(), most));
+  return all;
+}
+
 std::string classes_section(const Report& report) {
   const size_t classes = classes_in(report.confusion);
   if (classes == 0) return "";
   const std::vector<ClassMetrics> metrics = class_metrics(report.confusion);
   const std::string errors =
-      classes <= kLargestMatrix ? matrix_of(report, classes) : worst_confusions_of(report, classes, metrics);
+      classes <= kLargestMatrix ? matrix_of(report, classes) : worst_confusions_of(report, metrics);
   constexpr size_t kSideBySide = 10;
   const std::string layout = classes <= kSideBySide ? "<div class=\"charts\">\n" : "<div>\n";
   return html::section("Classes", layout + errors + class_table_of(report, metrics) + "</div>\n");

@@ -11,7 +11,21 @@ namespace {
 
 using html::Cell;
 
-std::string picture_of(const Thumbnail& picture) {
+// The example itself, as far as a page can show it.
+std::string input_of(const Report::ExampleRow& example) {
+  constexpr size_t kLongestExcerpt = 200;
+  std::string html;
+  if (!example.excerpt.empty())
+    html += "<div class=\"excerpt\">" + escape_markup(shortened(example.excerpt, kLongestExcerpt)) + "</div>";
+  if (example.picture.valid()) html += picture_markup(example.picture);
+  html += to_svg(Sparkline{example.series});
+  if (!example.facts.empty()) html += "<div class=\"faint\">" + escape_markup(example.facts) + "</div>";
+  return html;
+}
+
+}  // namespace
+
+std::string picture_markup(const Thumbnail& picture) {
   constexpr int64_t kSide = 96;
   const Thumbnail small = shrunk(picture, kSide);
   const int64_t scale = kSide / std::max(small.width, small.height);  // small pictures are shown larger
@@ -20,20 +34,6 @@ std::string picture_of(const Thumbnail& picture) {
          " pixels\" width=\"" + pixels(small.width * scale) + "\" height=\"" + pixels(small.height * scale) +
          "\" src=\"" + to_data_uri(small) + "\"/>";
 }
-
-// The example itself, as far as a page can show it.
-std::string input_of(const Report::ExampleRow& example) {
-  constexpr size_t kLongestExcerpt = 200;
-  std::string html;
-  if (!example.excerpt.empty())
-    html += "<div class=\"excerpt\">" + escape_markup(shortened(example.excerpt, kLongestExcerpt)) + "</div>";
-  if (example.picture.valid()) html += picture_of(example.picture);
-  html += to_svg(Sparkline{example.series});
-  if (!example.facts.empty()) html += "<div class=\"faint\">" + escape_markup(example.facts) + "</div>";
-  return html;
-}
-
-}  // namespace
 
 std::string examples_section(const std::string& heading, const std::vector<Report::ExampleRow>& examples) {
   if (examples.empty()) return "";
@@ -45,12 +45,15 @@ std::string examples_section(const std::string& heading, const std::vector<Repor
   // A regression has none.
   const bool any_probability = std::any_of(
       shown.begin(), shown.end(), [](const Report::ExampleRow& example) { return example.probability != 0; });
+  const bool any_length = std::any_of(shown.begin(), shown.end(),
+                                      [](const Report::ExampleRow& example) { return example.length != 0; });
 
   std::vector<html::Column> columns = {{"Where", "where mono"}};
   if (any_input) columns.push_back({"Input", "input"});
   columns.insert(columns.end(), {{"Truth", "name"}, {"Predicted", "name"}});
   if (any_probability) columns.push_back({"Probability", "number"});
-  columns.insert(columns.end(), {{"Loss", "number"}, {"Length", "number"}});
+  columns.push_back({"Loss", "number"});
+  if (any_length) columns.push_back({"Length", "number"});
   html::Rows rows;
   for (size_t i = 0; i < shown.size(); ++i) {
     const Report::ExampleRow& example = shown[i];
@@ -61,7 +64,7 @@ std::string examples_section(const std::string& heading, const std::vector<Repor
     row.emplace_back(example.predicted);
     if (any_probability) row.emplace_back(percent_text(example.probability));
     row.emplace_back(metric_text("%.3f", example.loss));
-    row.emplace_back(with_thousands(example.length));
+    if (any_length) row.emplace_back(with_thousands(example.length));
   }
   return html::section(heading, html::table(columns, rows, "", html::Narrow::stack));
 }

@@ -54,12 +54,21 @@ struct Report {
   struct ExampleRow {
     std::string where, excerpt, truth, predicted;  // excerpt: of a text, its beginning
     double probability = 0, loss = 0;              // probability of what was predicted; 0: none, a regression
-    int64_t length = 0;
-    std::string facts = {};                       // "1.25 s at 16,000 Hz", "640 × 480 pixels"
-    std::vector<std::vector<float>> series = {};  // of a series or a sound, [channel][position]
-    Thumbnail picture = {};                       // any size: shrunk if large
+    int64_t length = 0;                            // 0: all have the same
+    std::string facts = {};                        // "1.25 s at 16,000 Hz", "640 × 480 pixels"
+    std::vector<std::vector<float>> series = {};   // of a series or a sound, [channel][position]
+    Thumbnail picture = {};                        // any size: shrunk if large
   };
   std::vector<ExampleRow> worst, longest;
+
+  // Pictures of one class that were taken for another's.
+  struct ConfusedClasses {
+    std::string truth, predicted;
+    int64_t count = 0;
+    double share = 0;                  // of the true class
+    std::vector<ExampleRow> examples;  // some of them, the worst first
+  };
+  std::vector<ConfusedClasses> confused;  // the most frequent first
 
   std::vector<std::vector<double>> decay;  // per layer: EMA half-lives, in positions
 
@@ -84,5 +93,13 @@ struct ClassMetrics {
   double precision = 0, recall = 0, f1 = 0;  // 0 if the class has no predictions or no examples
 };
 std::vector<ClassMetrics> class_metrics(const std::vector<std::vector<int64_t>>& confusion);
+
+// Examples of one class that were taken for another.
+struct Confusion {
+  size_t truth = 0, predicted = 0;
+  int64_t count = 0;
+};
+// Those that occur, the most frequent first, `most` at most.
+std::vector<Confusion> most_confused(const std::vector<std::vector<int64_t>>& confusion, size_t most);
 
 }  // namespace mega

@@ -206,6 +206,40 @@ TEST(Report, ExamplesShowWhatTheyAre) {
   EXPECT_EQ(page.find("src="), page.find("src=\"data:image/png;base64,"));
 }
 
+TEST(Report, ConfusedClassesAreShownAsPictures) {
+  Report report;
+  const Thumbnail pixel = {1, 1, 1, {255}};
+  report.confused = {
+      {"<cat>", "dog", 2, 0.25, {{"a.png", "", "<cat>", "dog", 0.9, 2.3, 0, "", {}, pixel}}},
+      {"dog", "cow", 1, 0.5, {{"damaged", "", "dog", "cow", 0.8, 2, 0, "", {}, {9, 9, 1, {}}}}}};
+  const std::string page = page_of(report);
+  for (const char* text :
+       {"<h2>Most confused</h2>", "<h3>&lt;cat&gt; taken for dog: 2 pictures, 25.0 % of the class</h3>",
+        "src=\"data:image/png;base64,", "a.png", "90.0 %"})
+    EXPECT_PRED2(contains, page, text);
+  EXPECT_PRED2(lacks, page, "damaged");
+  EXPECT_PRED2(lacks, page, "taken for cow") << "a pair without pictures";
+}
+
+TEST(Report, LengthsThatAreAllTheSameAreLeftOut) {
+  Report report;
+  report.worst = {{"a.png", "", "2.5", "3.5", 0, 1, 0}};
+  EXPECT_PRED2(lacks, page_of(report), ">Length</th>");
+  report.worst[0].length = 7;
+  EXPECT_PRED2(contains, page_of(report), ">Length</th>");
+}
+
+TEST(Report, TheMostFrequentConfusionsComeFirst) {
+  const std::vector<Confusion> all = most_confused({{5, 1, 0}, {3, 9, 1}, {0, 2}}, 3);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].truth, 1u);
+  EXPECT_EQ(all[0].predicted, 0u);
+  EXPECT_EQ(all[0].count, 3);
+  EXPECT_EQ(all[1].truth, 2u);
+  EXPECT_EQ(all[2].count, 1);
+  EXPECT_TRUE(most_confused({}, 3).empty());
+}
+
 TEST(Report, ExamplesWithoutInputOrProbability) {
   Report report;
   report.worst = {{"a.csv:1", "", "2.5", "3.5", 0, 1, 10}};
