@@ -49,6 +49,15 @@ Table class_table(const std::vector<std::string>& classes, const std::vector<Cla
   return table;
 }
 
+Table confusion_table(const std::vector<std::string>& classes, const std::vector<ClassMetrics>& metrics,
+                      const std::vector<Confusion>& confusions) {
+  Table table({"class", "taken for", "examples", "of the class"});
+  for (const Confusion& one : confusions)
+    table.add({classes[one.truth], classes[one.predicted], with_thousands(one.count),
+               per_cent(static_cast<double>(one.count) / static_cast<double>(metrics[one.truth].count))});
+  return table;
+}
+
 void Evaluate::run() {
   ops::set_threads(threads);
   const ModelTask task = ModelFile::open(model_path(model)).options.kind().task();
@@ -94,6 +103,7 @@ void Evaluate::run_classifier() {
   train::EvaluationOptions options;
   options.device = on;
   options.max_examples = examples;
+  options.threads = recipe.data.threads;
   train::Evaluation evaluation;
   {
     Progress progress("evaluating", examples > 0 ? std::min(examples, part.size()) : part.size(), "examples");
@@ -105,6 +115,8 @@ void Evaluate::run_classifier() {
   const train::Scores scores = evaluation.scores();
   const auto confusion = evaluation.confusion(std::ssize(dataset.classes));
   const std::vector<ClassMetrics> metrics = class_metrics(confusion);
+  constexpr size_t kMostConfusions = 10;
+  const std::vector<Confusion> confusions = most_confused(confusion, kMostConfusions);
   const double count = static_cast<double>(evaluation.answers.size());
   if (json) {
     nlohmann::ordered_json report = {
@@ -115,6 +127,10 @@ void Evaluate::run_classifier() {
                                                {"precision", metrics[i].precision},
                                                {"recall", metrics[i].recall},
                                                {"f1", metrics[i].f1}};
+    for (const Confusion& one : confusions)
+      report["confusions"].push_back({{"class", dataset.classes[one.truth]},
+                                      {"taken_for", dataset.classes[one.predicted]},
+                                      {"examples", one.count}});
     report["seconds"] = evaluation.seconds;
     report["tokens_per_second"] = static_cast<double>(evaluation.positions) / evaluation.seconds;
     report["cut"] = cut;
@@ -123,6 +139,9 @@ void Evaluate::run_classifier() {
     return;
   }
   if (!metrics.empty()) class_table(dataset.classes, metrics).print(stdout);
+  // Of two classes, precision and recall say it all.
+  if (metrics.size() > 2 && !confusions.empty())
+    confusion_table(dataset.classes, metrics, confusions).print(stdout);
   for (const train::Metric& metric : scores.metrics) std::printf("%s\n", train::metric_text(metric).c_str());
   std::printf(
       "%s %s examples in %s: %.1f examples/s, %s tokens/s\n",

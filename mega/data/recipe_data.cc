@@ -76,6 +76,7 @@ Signature make_signature(const Recipe& recipe, const Dataset& dataset) {
   signature.input = recipe.input;
   signature.data = recipe.data;
   signature.data.memory = DataOptions().memory;  // of this machine, not of the model
+  signature.data.threads = DataOptions().threads;
   signature.classes = dataset.classes;
   fit_statistics(signature, dataset.train);
   signature.vocabulary = find_vocabulary(recipe, dataset);

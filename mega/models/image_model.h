@@ -11,6 +11,9 @@ class ImageModel : public SequenceModel {
   // One document: the pixels of each picture row by row, (B, H W) or (B, H W, channels).
   torch::Tensor predict(const std::vector<Sequences>& documents) override;
 
+  // Pixels, of which a patch has many: 20 pictures of 224 by 224.
+  int64_t positions_together() const override { return 1 << 20; }
+
   // Pictures (B, channels, H, W) of the size that the options name -> (B, classes), logits or real numbers.
   virtual torch::Tensor forward(const torch::Tensor& pictures) = 0;
 

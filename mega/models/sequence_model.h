@@ -19,6 +19,9 @@ class SequenceModel : public torch::nn::Module {
  public:
   // For one document, or two that are compared: (B, classes), logits or real numbers.
   virtual torch::Tensor predict(const std::vector<Sequences>& documents) = 0;
+
+  // Positions of a batch that is read without gradients: products are large, and memory stays small.
+  virtual int64_t positions_together() const { return 1 << 15; }
 };
 
 }  // namespace mega::models

@@ -65,6 +65,7 @@ std::string to_text(const TrainingState& p) {
                                 {"epoch", p.cursor.epoch},
                                 {"batch", p.cursor.batch},
                                 {"seconds", p.seconds},
+                                {"waiting_seconds", p.waiting_seconds},
                                 {"best", best},
                                 {"higher_is_better", p.best.higher_is_better},
                                 {"best_update", p.best_update},
@@ -97,7 +98,8 @@ TrainingState from_text(const std::string& text, const std::string& where) {
     p.evaluated_update = json.at("evaluated_update");
     p.evaluation_due = json.at("evaluation_due");
     p.threads = json.at("threads");
-    p.wall_seconds = json.value("wall_seconds", 0.0);  // not in version 0.1
+    p.waiting_seconds = json.value("waiting_seconds", 0.0);  // this and the next are not in version 0.1
+    p.wall_seconds = json.value("wall_seconds", 0.0);
     p.planned = json.value("planned", int64_t{0});
     p.budget_seconds = json.value("budget_seconds", 0.0);
     return p;

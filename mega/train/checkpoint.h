@@ -21,10 +21,11 @@ namespace mega::train {
 struct TrainingState {
   int64_t update = 0;
   data::Cursor cursor;
-  double seconds = 0.0;         // spent on updates
-  double wall_seconds = 0.0;    // of the whole run so far; known where there is a time budget
-  int64_t planned = 0;          // updates in all, as last planned where there is a time budget,
-  double budget_seconds = 0.0;  // of so many seconds
+  double seconds = 0.0;          // spent on updates,
+  double waiting_seconds = 0.0;  // of which waiting for batches
+  double wall_seconds = 0.0;     // of the whole run so far; known where there is a time budget
+  int64_t planned = 0;           // updates in all, as last planned where there is a time budget,
+  double budget_seconds = 0.0;   // of so many seconds
   Scores best;
   int64_t best_update = 0;
   int64_t evaluations_since_best = 0;

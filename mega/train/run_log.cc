@@ -90,6 +90,7 @@ void RunLog::training(const TrainingPoint& point) {
   json["learning_rate"] = point.learning_rate;
   json["gradient_norm"] = point.gradient_norm;
   json["positions_per_second"] = point.positions_per_second;
+  json["waiting"] = point.waiting;
   json["seconds"] = point.seconds;
   write(to_line(json));
   for (const auto& [name, value] : json.items())

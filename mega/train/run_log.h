@@ -24,6 +24,7 @@ struct TrainingPoint {
   int64_t update = 0;
   double epoch = 0.0, loss = 0.0, accuracy = -1.0;  // accuracy < 0: none
   double learning_rate = 0.0, gradient_norm = 0.0, positions_per_second = 0.0, seconds = 0.0;
+  double waiting = 0.0;  // share of the time, for batches
 };
 
 class RunLog {

@@ -113,6 +113,7 @@ Outcome Trainer::run() {
   log_window();
   if (outcome.signal == 0 && state_.evaluated_update != state_.update) evaluate();
   if (saved_update_ != state_.update) checkpoint();
+  warn_of_waiting();
   limit_test();
   bar_.reset();
   require(saved_update_ == state_.update, "the last checkpoint could not be saved");
@@ -215,6 +216,7 @@ void Trainer::update() {
   const int64_t number = state_.update;
   seed_update();
   const int64_t count = task_.draw(options_.accumulation);
+  const double waiting = std::chrono::duration<double>(Clock::now() - start).count();
   optimizer_.zero_gradients();
   double loss = 0.0, correct = 0.0;
   int64_t positions = 0;
@@ -241,11 +243,13 @@ void Trainer::update() {
   ++state_.update;
   state_.cursor = task_.cursor();
   state_.seconds += seconds;
+  state_.waiting_seconds += waiting;
   if (budget_) budget_->add_update(seconds);
   window_.loss += loss;
   window_.correct += correct;
   window_.gradient_norm += norm;
   window_.seconds += seconds;
+  window_.waiting += waiting;
   window_.count += count;
   window_.positions += positions;
   ++window_.updates;
@@ -271,6 +275,7 @@ void Trainer::log_window() {
   point.learning_rate = learning_rate(options_, state_.update - 1);
   point.gradient_norm = window_.gradient_norm / updates;
   point.positions_per_second = static_cast<double>(window_.positions) / window_.seconds;
+  point.waiting = window_.waiting / window_.seconds;
   point.seconds = state_.seconds;
   log_->training(point);
   shown_ = window_;
@@ -341,6 +346,17 @@ std::string Trainer::advice_at_chance() const {
       options_.learning_rate);
 }
 
+void Trainer::warn_of_waiting() {
+  constexpr double kTooMuch = 0.05, kLongEnough = 30.0;  // a share; seconds
+  if (state_.seconds < kLongEnough || state_.waiting_seconds < kTooMuch * state_.seconds) return;
+  const std::string text = format(
+      "waited for data %.0f %% of the training time: try other data.threads, smaller files, or more "
+      "data.memory",
+      100.0 * state_.waiting_seconds / state_.seconds);
+  say("note: " + text);
+  log_->note(state_.update, text);
+}
+
 void Trainer::checkpoint() {
   require_finite_weights();
   if (budget_) state_.wall_seconds = budget_->used();
@@ -363,6 +379,9 @@ void Trainer::write_report(const Report* test) {
       {"updates", with_thousands(state_.update) + " of " + with_thousands(options_.updates)});
   report.summary.push_back({"epochs", format("%.2f", epoch())});
   report.summary.push_back({"training time", human_seconds(state_.seconds)});
+  if (state_.seconds > 0)
+    report.summary.push_back(
+        {"waiting for data", format("%.1f %%", 100.0 * state_.waiting_seconds / state_.seconds)});
   for (const Metric& metric : state_.best.metrics)
     report.summary.push_back(
         {"best valid " + metric.name, metric_text(metric).substr(metric.name.size() + 1)});
@@ -389,6 +408,7 @@ void Trainer::write_report(const Report* test) {
     report.predictions = test->predictions;
     report.classes = test->classes;
     report.confusion = test->confusion;
+    report.confused = test->confused;
     report.worst = test->worst;
     report.longest = test->longest;
   }

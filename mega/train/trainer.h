@@ -53,7 +53,7 @@ class Trainer {
 
  private:
   struct Window {  // sums since the last logged point
-    double loss = 0.0, correct = 0.0, gradient_norm = 0.0, seconds = 0.0;
+    double loss = 0.0, correct = 0.0, gradient_norm = 0.0, seconds = 0.0, waiting = 0.0;
     int64_t count = 0, updates = 0, positions = 0;
   };
 
@@ -69,6 +69,7 @@ class Trainer {
   void checkpoint();
   void say(const std::string& line);
   std::string advice_at_chance() const;
+  void warn_of_waiting();
   double epoch() const;
   bool is_due(const std::string& period, double epoch_before, double& last_seconds) const;
   void seed_update() const;

@@ -64,6 +64,10 @@ TEST(Trainer, LearnsAndLeavesAWholeRun) {
   for (const char* name : {"model.safetensors", "report.html", "metrics.jsonl"})
     EXPECT_TRUE(fs::exists(folder / name)) << name;
   EXPECT_EQ(updates_with(folder.path(), "loss"), (Updates{10, 20, 30, 40, 50, 60, 70, 80}));
+  EXPECT_EQ(updates_with(folder.path(), "waiting").size(), 8u);
+  EXPECT_GT(outcome.state.waiting_seconds, 0);
+  EXPECT_LT(outcome.state.waiting_seconds, outcome.state.seconds);
+  EXPECT_PRED2(contains, read_file(folder / "report.html"), "<dt>waiting for data</dt>");
 }
 
 TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {

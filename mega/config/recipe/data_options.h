@@ -52,6 +52,7 @@ struct DataOptions {
   int64_t memory = -1;
   bool lazy = false;
   int64_t jpeg_side = 0;
+  int64_t threads = 0;
   std::vector<std::string> classes;
   std::string text_column;
   std::string second_column;
@@ -97,6 +98,10 @@ struct DataOptions {
             "JPEG files are decoded at 1/2, 1/4 or 1/8 of their size where their shorter side keeps so many "
             "pixels: quicker, but not exact; 0: whole",
             Range{0, 1e6});
+    v.field("threads", self.threads,
+            "threads that read pictures, and change them in training, while the model computes; 0: as many "
+            "as there are cores, and one for inputs of other kinds",
+            Range{0, 1024});
     v.field("classes", self.classes, "use these classes only, in this order; empty: all there are");
     v.field("text_column", self.text_column, "column of the text: its name, or its number from 1");
     v.field("second_column", self.second_column, "column of a pair's second text, or of the translation");

@@ -37,6 +37,7 @@ struct Mean {
 std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::Part& part,
                                      const std::vector<std::string>& classes, std::span<const size_t> order) {
   const auto name = [&](int64_t label) { return classes[static_cast<size_t>(label)]; };
+  const bool pictures = std::holds_alternative<ImageInput>(evaluation.input.input);
   std::vector<Report::ExampleRow> result;
   for (const size_t i : order) {
     const Answer& answer = evaluation.answers[i];
@@ -45,7 +46,7 @@ std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::P
     row.where = part.where(example);
     row.truth = part.label(example);
     row.loss = answer.loss;
-    row.length = answer.length;
+    if (!pictures) row.length = answer.length;
     data::show_input(part.get(example), evaluation.input, row);
     if (evaluation.objective == Objective::classification) {
       row.predicted = name(answer.label());
@@ -55,6 +56,30 @@ std::vector<Report::ExampleRow> rows(const Evaluation& evaluation, const data::P
         row.predicted += (row.predicted.empty() ? "" : " ") + std::to_string(x);
     }
     result.push_back(std::move(row));
+  }
+  return result;
+}
+
+// The pictures of the classes that are most often taken for each other, of each pair the surest mistakes.
+std::vector<Report::ConfusedClasses> confused_pictures(const Evaluation& evaluation, const data::Part& part,
+                                                       const std::vector<std::string>& classes) {
+  constexpr size_t kPairs = 8, kPictures = 8;
+  const auto confusion = evaluation.confusion(std::ssize(classes));
+  const std::vector<ClassMetrics> metrics = class_metrics(confusion);
+  std::vector<Report::ConfusedClasses> result;
+  for (const Confusion& pair : most_confused(confusion, kPairs)) {
+    std::vector<size_t> mistakes;
+    for (size_t i = 0; i < evaluation.answers.size(); ++i)
+      if (evaluation.truth[i] == static_cast<int64_t>(pair.truth) &&
+          evaluation.answers[i].label() == static_cast<int64_t>(pair.predicted))
+        mistakes.push_back(i);
+    std::stable_sort(mistakes.begin(), mistakes.end(), [&](size_t a, size_t b) {
+      return evaluation.answers[a].loss > evaluation.answers[b].loss;
+    });
+    mistakes.resize(std::min(mistakes.size(), kPictures));
+    result.push_back({classes[pair.truth], classes[pair.predicted], pair.count,
+                      static_cast<double>(pair.count) / static_cast<double>(metrics[pair.truth].count),
+                      rows(evaluation, part, classes, mistakes)});
   }
   return result;
 }
@@ -111,11 +136,13 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
   }
 
   int64_t done = 0;
-  for (const auto& chosen :
-       data::plan_once(lengths, {options.batch_positions, BatchUnit::tokens, true, documents})) {
+  const int64_t together = options.batch_positions > 0 ? options.batch_positions : model.positions_together();
+  data::BatchContext context;
+  context.threads = options.threads;
+  for (const auto& chosen : data::plan_once(lengths, {together, BatchUnit::tokens, true, documents})) {
     std::vector<int64_t> examples;
     for (const int64_t i : chosen) examples.push_back(result.examples[static_cast<size_t>(i)]);
-    const data::Batch batch = make_batch(part, encoder, examples, documents);
+    const data::Batch batch = make_batch(part, encoder, examples, documents, context);
     Tensor said;
     try {
       said = model.predict(to_sequences(batch, options.device));
@@ -245,7 +272,11 @@ void describe(const Evaluation& evaluation, const data::Part& part, const std::v
     return rows(evaluation, part, classes, std::span(order).first(shown));
   };
   report.worst = largest([&](size_t i) { return evaluation.answers[i].loss; });
-  report.longest = largest([&](size_t i) { return static_cast<double>(evaluation.answers[i].length); });
+  const bool pictures = std::holds_alternative<ImageInput>(evaluation.input.input);
+  if (!pictures)
+    report.longest = largest([&](size_t i) { return static_cast<double>(evaluation.answers[i].length); });
+  else if (evaluation.objective == Objective::classification)
+    report.confused = confused_pictures(evaluation, part, classes);
 }
 
 }  // namespace mega::train

@@ -15,8 +15,9 @@
 namespace mega::train {
 
 struct EvaluationOptions {
-  int64_t batch_positions = 1 << 15;  // examples of a batch times the longest; at least one example
-  int64_t max_examples = 0;           // so many, evenly spread over all; 0: all
+  int64_t batch_positions = 0;  // examples of a batch times the longest, at least one; 0: the model's own
+  int64_t max_examples = 0;     // so many, evenly spread over all; 0: all
+  int64_t threads = 0;          // that read examples, as data.threads
   torch::Device device = torch::kCPU;
   std::function<void(int64_t done)> progress;
 };
@@ -52,7 +53,7 @@ struct Evaluation {
 Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const data::Encoder& encoder,
                     int documents, const EvaluationOptions& options);
 
-// Confusion matrix, worst and longest examples.
+// Confusion matrix, worst and longest examples; of pictures, those of classes that are taken for each other.
 void describe(const Evaluation& evaluation, const data::Part& part, const std::vector<std::string>& classes,
               Report& report);
 

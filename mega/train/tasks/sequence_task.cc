@@ -57,7 +57,8 @@ std::unique_ptr<data::BatchSource> SequenceTask::make_source() const {
   const TrainOptions& train = recipe_.train;
   return std::make_unique<data::ExampleSource>(
       dataset_.train, encoder_,
-      data::BatchOptions{train.batch, train.batch_unit, train.by_length, documents_, recipe_.augment},
+      data::BatchOptions{train.batch, train.batch_unit, train.by_length, documents_, recipe_.augment,
+                         recipe_.data.threads},
       static_cast<uint64_t>(train.seed));
 }
 
@@ -80,21 +81,23 @@ BatchLoss SequenceTask::loss(int64_t number) {
   return result;
 }
 
-Scores SequenceTask::evaluate() {
-  if (dataset_.valid.empty()) return {};
+Evaluation SequenceTask::evaluation_of(const data::Part& part, int64_t most) {
   EvaluationOptions options;
   options.device = device_;
-  options.max_examples = limits_.valid;
-  last_evaluation_ = train::evaluate(*model_, dataset_.valid, encoder_, documents_, options);
+  options.max_examples = most;
+  options.threads = recipe_.data.threads;
+  return train::evaluate(*model_, part, encoder_, documents_, options);
+}
+
+Scores SequenceTask::evaluate() {
+  if (dataset_.valid.empty()) return {};
+  last_evaluation_ = evaluation_of(dataset_.valid, limits_.valid);
   return last_evaluation_.scores();
 }
 
 Scores SequenceTask::test(Report& report) {
   if (dataset_.test.empty()) return {};
-  EvaluationOptions options;
-  options.device = device_;
-  options.max_examples = limits_.test;
-  const Evaluation evaluation = train::evaluate(*model_, dataset_.test, encoder_, documents_, options);
+  const Evaluation evaluation = evaluation_of(dataset_.test, limits_.test);
   describe(evaluation, dataset_.test, dataset_.classes, report);
   return evaluation.scores();
 }

@@ -47,6 +47,8 @@ class SequenceTask : public BatchTask {
   int64_t count(const data::Batch& batch) const override { return batch.size(); }
 
  private:
+  Evaluation evaluation_of(const data::Part& part, int64_t most);
+
   Recipe recipe_;
   const data::Dataset& dataset_;
   data::Encoder encoder_;

@@ -222,6 +222,47 @@ TEST(Describe, WorstAndLongestFirst) {
   EXPECT_NEAR(report.worst[0].probability, 0.6, 1e-6);
   EXPECT_EQ(report.longest[0].where, "x:2");
   EXPECT_EQ(report.confusion.size(), 2u);
+  EXPECT_TRUE(report.confused.empty()) << "texts are not shown as pictures";
+}
+
+TEST(Describe, PicturesOfConfusedClasses) {
+  const data::Part part = halves("x", 4);
+  Evaluation evaluation = three_of_four();
+  evaluation.answers[3] = {{0.8F, 0.2F}, 1.6, 3};
+  evaluation.input = halves_recipe().input;
+  Report report;
+  describe(evaluation, part, {"left", "right"}, report);
+  ASSERT_EQ(report.confused.size(), 1u);
+  const Report::ConfusedClasses& pair = report.confused[0];
+  EXPECT_EQ(pair.truth, "right");
+  EXPECT_EQ(pair.predicted, "left");
+  EXPECT_EQ(pair.count, 2);
+  EXPECT_NEAR(pair.share, 2.0 / 3, 1e-12);
+  ASSERT_EQ(pair.examples.size(), 2u);
+  EXPECT_EQ(pair.examples[0].where, "x:4") << "the worst first";
+  EXPECT_EQ(pair.examples[0].picture.width, 12);
+  EXPECT_TRUE(pair.examples[0].picture.valid());
+  EXPECT_TRUE(report.longest.empty()) << "all have the same length";
+  EXPECT_EQ(report.worst[0].length, 0);
+}
+
+// Layers see patches, so that many pictures are read at a time.
+TEST(Evaluate, ManyPicturesAtATime) {
+  Recipe recipe = halves_recipe();
+  const data::Dataset dataset = halves_dataset();
+  fit_recipe(recipe, dataset);
+  HookedTask task(recipe, dataset);
+  models::SequenceModel& model = task.sequence_model();
+  EXPECT_GE(model.positions_together() / (224 * 224), 16);
+  EvaluationOptions options;
+  int64_t batches = 0;
+  options.progress = [&](int64_t) { ++batches; };
+  options.threads = 1;
+  const Evaluation one = evaluate(model, dataset.valid, task.encoder(), 1, options);
+  EXPECT_EQ(batches, 1);
+  options.threads = 3;
+  const Evaluation three = evaluate(model, dataset.valid, task.encoder(), 1, options);
+  for (size_t i = 0; i < 40; ++i) EXPECT_EQ(one.answers[i].outputs, three.answers[i].outputs);
 }
 
 }  // namespace
