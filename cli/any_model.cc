@@ -62,6 +62,8 @@ class EngineClassifier : public AnyClassifier {
 };
 
 const OtherModels& others_for(const OpenRequest& request) {
+  require(request.others != nullptr || !request.gradients,
+          "--saliency needs gradients: only the program `mega` has them (from libtorch)");
   require(request.others != nullptr, request.model,
           " is a baseline: only the program `mega` can run it (it needs libtorch)");
   return *request.others;
@@ -117,6 +119,10 @@ std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request
       std::make_shared<ThreadPool>(request.threads), session);
 }
 
+std::vector<float> AnyClassifier::saliency(const data::Record&, int64_t) {
+  fail("this classifier was opened without gradients");
+}
+
 std::unique_ptr<AnyClassifier> open_classifier(const OpenRequest& request) {
   const std::filesystem::path path = model_path(request.model);
   ModelFile file = ModelFile::open(path);
@@ -124,7 +130,7 @@ std::unique_ptr<AnyClassifier> open_classifier(const OpenRequest& request) {
           " is a language model, not a classifier: use `generate` or `score`");
   require(translation_options(file.options) == nullptr, request.model,
           " is a translator, not a classifier: use `translate`");
-  if (!file.options.kind().runs_in_engine())
+  if (!file.options.kind().runs_in_engine() || request.gradients)
     return others_for(request).open_classifier(path, request.threads);
   require(has_signature(file.tensors), path.string(),
           " has no description of its input encoding: it was not written by `mega train`");

@@ -36,6 +36,9 @@ class AnyClassifier {
   virtual int documents() const = 0;  // 1, or 2 for models that compare pairs
   // infer::answer of each record.
   virtual std::vector<std::vector<float>> answers(std::vector<data::Record> records) = 0;
+  // How much each position of a record adds to the score of a class (mega/models/saliency.h). Only models
+  // that were opened with OpenRequest::gradients know.
+  virtual std::vector<float> saliency(const data::Record& record, int64_t label);
 };
 
 // A translator of any backend, and what its file says of the text.
@@ -62,6 +65,7 @@ struct OpenRequest {
   std::string model;
   int threads = 0;
   const OtherModels* others = nullptr;
+  bool gradients = false;  // of a classifier: libtorch runs it, whatever its kind
 };
 
 // For Mega models only: the cache type of the open chunk, and a session state file to resume from; "": none.

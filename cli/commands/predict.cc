@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/commands/answer_line.h"
 #include "cli/commands/predict_stream.h"
+#include "cli/commands/saliency_sheet.h"
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
@@ -25,6 +27,7 @@ namespace {
 struct PredictCommand {
   OpenRequest model;
   std::vector<std::string> files, texts, changes;
+  std::string saliency;
   int64_t top = 3;
   bool json = false, lines = false, table = false, no_labels = false, streams = false;
   StreamRequest stream;
@@ -42,12 +45,13 @@ const char* kind_of(const Signature& signature) {
 class Answers {
  public:
   // `together`: inputs per batch.
-  Answers(AnyClassifier& classifier, int64_t top, bool json, size_t together)
+  Answers(AnyClassifier& classifier, int64_t top, bool json, size_t together, SaliencySheet* sheet)
       : classifier_(classifier),
         line_(classifier.signature(), top),
         cut_inputs_(classifier.signature()),
         json_(json),
-        together_(together) {}
+        together_(together),
+        sheet_(sheet) {}
 
   // `shown` stands for the input in plain output.
   void add(data::Record&& record, std::string shown) {
@@ -76,7 +80,9 @@ class Answers {
   void print() {
     std::vector<Line> lines = std::exchange(lines_, {});
     std::vector<std::vector<float>> answers;
+    const std::vector<data::Record> shown = sheet_ != nullptr ? records_ : std::vector<data::Record>();
     if (!records_.empty()) answers = classifier_.answers(std::exchange(records_, {}));
+    for (size_t i = 0; i < shown.size(); ++i) sheet_->add(shown[i], answers[i]);
     bytes_ = 0;
     size_t next = 0;
     for (Line& line : lines) {
@@ -149,6 +155,7 @@ class Answers {
   data::CutInputs cut_inputs_;
   bool json_;
   size_t together_;
+  SaliencySheet* sheet_;  // of the pictures that are answered, or null
   std::vector<data::Record> records_;
   std::vector<Line> lines_;  // of the records, and between them those of problems
   size_t bytes_ = 0;
@@ -192,6 +199,7 @@ void PredictCommand::listen() const {
 
 void PredictCommand::run() {
   if (streams) return listen();
+  model.gradients = !saliency.empty();
   const std::unique_ptr<AnyClassifier> classifier = open_classifier(model);
   const Signature& signature = classifier->signature();
   require(texts.empty() || std::holds_alternative<TextInput>(signature.input.input),
@@ -200,9 +208,11 @@ void PredictCommand::run() {
   const bool typed = std::count(files.begin(), files.end(), "-") > 0 && ::isatty(STDIN_FILENO) == 1;
   const data::InputRequest request = request_for(*classifier);
   if (typed) announce_typing(signature);
+  std::optional<SaliencySheet> sheet;
+  if (!saliency.empty()) sheet.emplace(*classifier);
 
   constexpr size_t kTogether = 64;  // small so that a pipe gets its first answers early
-  Answers answers(*classifier, top, json, typed ? 1 : kTogether);
+  Answers answers(*classifier, top, json, typed ? 1 : kTogether, sheet ? &*sheet : nullptr);
   data::Problems problems = request.data.skip_broken
                                 ? data::Problems([&](const data::Problem& problem) { answers.add(problem); })
                                 : data::Problems(false);
@@ -221,6 +231,7 @@ void PredictCommand::run() {
   }
   answers.print();
   answers.print_notes();
+  if (sheet) sheet->write(saliency);
 }
 
 }  // namespace
@@ -250,6 +261,10 @@ void add_predict(CLI::App& app, const OtherModels* others) {
   sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   sub->add_flag("--json", command->json, "print one JSON object per line");
+  sub->add_option("--saliency", command->saliency,
+                  "of pictures: also write a PNG file that shows each beside what its answer rests on, by "
+                  "gradient x input")
+      ->type_name("FILE");
   CLI::Option* stream = sub->add_flag(
       "--stream", command->streams,
       "classify unbounded input at regular intervals: bytes of text, or audio, as WAV or raw signed 16-bit "

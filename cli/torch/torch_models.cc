@@ -1,9 +1,13 @@
 #include "cli/torch/torch_models.h"
 
+#include <array>
+
 #include "mega/baselines/model_builders.h"
+#include "mega/models/saliency.h"
 #include "mega/models/token_predictor.h"
 #include "mega/models/translation_decoder.h"
 #include "mega/ops/runtime.h"
+#include "mega/train/batch_tensors.h"
 #include "mega/train/evaluation/evaluation.h"
 #include "mega/train/evaluation/text_evaluation.h"
 #include "mega/train/saved_model.h"
@@ -43,6 +47,15 @@ class TorchClassifier : public AnyClassifier {
     std::vector<std::vector<float>> answers;
     for (const train::Answer& answer : said.answers) answers.push_back(answer.outputs);
     return answers;
+  }
+  std::vector<float> saliency(const data::Record& record, int64_t label) override {
+    const data::Batch batch =
+        data::make_batch(data::Part(std::vector{record}), encoder_, std::array<int64_t, 1>{0}, 1);
+    const torch::Tensor weights =
+        models::saliency(*saved_.model, train::to_sequences(batch, torch::kCPU).front(),
+                         torch::tensor({label}))
+            .contiguous();
+    return {weights.data_ptr<float>(), weights.data_ptr<float>() + weights.numel()};
   }
 
  private:
