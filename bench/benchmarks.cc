@@ -10,6 +10,7 @@
 #include "bench/train_loop.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
+#include "mega/baselines/model_builders.h"
 #include "mega/config/cost.h"
 #include "mega/config/recipe/presets.h"
 #include "mega/models/classifier.h"
@@ -149,6 +150,38 @@ Candidate step_case(const Settings& settings, const std::string& form, Shape sha
   return candidate;
 }
 
+// The same for a model of pictures of the preset's size, Mega or baseline.
+Candidate picture_step_case(const Settings& settings, const std::string& form) {
+  const Recipe recipe = load_recipe(settings.preset);
+  const ImageOptions& options = *image_options(recipe.model);
+  auto model = baselines::make_sequence_model(recipe.model);
+  model->train();
+  auto optimiser = std::make_shared<train::AdamW>(model->parameters(), recipe.train);
+  models::Sequences batch;
+  batch.values = torch::randn({settings.batch, options.max_length(), options.channels});
+  const Tensor labels = torch::randint(options.classes, {settings.batch}, torch::kInt64);
+  const auto run = [=, form = parse_form(form)]() mutable {
+    const ops::FormGuard guard(form);
+    optimiser->zero_gradients();
+    torch::nn::functional::cross_entropy(model->predict({batch}), labels).backward();
+    optimiser->step(1e-4);
+  };
+  Candidate candidate{"training step " + settings.preset + ", B " + std::to_string(settings.batch) + ", " +
+                          std::to_string(options.rows()) + " x " + std::to_string(options.columns()) +
+                          " pixels",
+                      form, run};
+  const auto pixels = static_cast<double>(settings.batch * options.max_length());
+  candidate.tokens =
+      options.patch_grid() ? static_cast<double>(settings.batch * options.patch_grid()->size()) : pixels;
+  candidate.flops = 2.0 * 3.0 * recipe.model.kind().multiply_adds(options.max_length()) * pixels;
+  return candidate;
+}
+
+bool reads_pictures(const std::string& preset) {
+  const Recipe recipe = load_recipe(preset);
+  return image_options(recipe.model) != nullptr;
+}
+
 struct TableDefaults {
   const char* name;
   std::vector<int64_t> lengths;
@@ -191,6 +224,8 @@ std::vector<Candidate> make_candidates(const Settings& settings) {
         candidates.push_back(attention_case(settings, form, shape, false));
       } else if (settings.table == "layer") {
         candidates.push_back(layer_case(settings, form, shape));
+      } else if (reads_pictures(settings.preset)) {
+        candidates.push_back(picture_step_case(settings, form));
       } else {
         candidates.push_back(step_case(settings, form, shape));
       }
@@ -205,6 +240,7 @@ constexpr double kLargestReference = 4e9;
 
 bool reference_fits(const Settings& settings, int64_t length) {
   if (settings.table == "lm") return true;  // fused form only
+  if (settings.table == "step" && reads_pictures(settings.preset)) return true;
   const BlockOptions block = preset_options(settings).block;
   const double kernel = 4.0 * 0.5 * ema_multiply_adds(block) * static_cast<double>(length);
   return kernel < kLargestReference;

@@ -16,10 +16,10 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
          "table", s.table,
          "what to measure: ema, attention, layer (one block, forward), step (training step), train (the "
          "whole training loop), lm (scoring text), decode (engine, token by token), translate (beam "
-         "search) or stream (a very long text)")
+         "search), stream (a very long text) or images (making pictures ready)")
       ->required()
       ->check(CLI::IsMember(
-          {"ema", "attention", "layer", "step", "train", "lm", "decode", "translate", "stream"}));
+          {"ema", "attention", "layer", "step", "train", "lm", "decode", "translate", "stream", "images"}));
   sub->add_option("--preset", s.preset,
                   "preset or .toml file with the model sizes (default: depends on the table)");
   sub->add_option("--length", s.lengths,
@@ -30,6 +30,7 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
   sub->add_option("--batch", s.batch, "batch size in sequences (default: depends on the table)")
       ->check(CLI::PositiveNumber);
   sub->add_option("--chunk", s.chunk, "attention chunk size in tokens, -1 for full attention (default: 128)");
+  sub->add_option("--data", command->data, "images: file or folder of pictures (default: some are made)");
   sub->add_option("--threads", s.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--repeats", s.repeats, "number of repetitions; the median is reported")

@@ -11,6 +11,7 @@ namespace mega::cli {
 struct BenchCommand {
   bench::Settings settings;
   std::string json;
+  std::string data;
   int64_t memory_of = -1;
 };
 

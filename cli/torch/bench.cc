@@ -2,6 +2,7 @@
 
 #include "bench/benchmarks.h"
 #include "bench/decode.h"
+#include "bench/images.h"
 #include "bench/stream.h"
 #include "bench/translate.h"
 #include "cli/torch/torch_commands.h"
@@ -27,6 +28,9 @@ struct Bench : BenchCommand {
     } else if (settings.table == "stream") {
       const bench::StreamResult stream = bench::run_stream(stream_settings());
       print(stream.markdown(), stream.json());
+    } else if (settings.table == "images") {
+      const bench::ImagesTable table = bench::run_images(images_settings());
+      print(table.markdown(), table.json());
     } else if (settings.table == "translate") {
       const bench::TranslateTable table = bench::run_translate(translate_settings());
       print(table.markdown(), table.json());
@@ -60,6 +64,15 @@ struct Bench : BenchCommand {
     translate.threads = settings.threads;
     translate.repeats = settings.repeats;
     return translate;
+  }
+
+  bench::ImagesSettings images_settings() const {
+    bench::ImagesSettings images;
+    if (!settings.preset.empty()) images.preset = settings.preset;
+    if (settings.batch > 0) images.batch = settings.batch;
+    images.data = data;
+    images.repeats = settings.repeats;
+    return images;
   }
 
   void print(const std::string& markdown, const std::string& rows) const {

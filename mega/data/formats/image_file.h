@@ -24,4 +24,11 @@ Picture decode_image(std::string_view bytes, const std::string& name, const Deco
 // The bytes of a PNG file.
 std::string encode_png(const GreyImage& image);
 
+struct JpegOptions {
+  int quality = 95;  // 1 to 100
+  bool progressive = false;
+};
+// The bytes of a JPEG file. 1 channel: grey; 3: red, green and blue; 4: inks, inverted as Adobe writes them.
+std::string encode_jpeg(const Picture& picture, const JpegOptions& options = {});
+
 }  // namespace mega::data

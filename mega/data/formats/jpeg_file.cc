@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csetjmp>
+#include <string>
 #include <utility>
 
 #include "mega/base/error.h"
@@ -31,16 +32,17 @@ struct Reading {
   ~Reading() { jpeg_destroy_decompress(&jpeg); }
 };
 
+template <class Work>
 [[noreturn]] void on_error(j_common_ptr jpeg) {
-  auto* reading = static_cast<Reading*>(jpeg->client_data);
-  jpeg->err->format_message(jpeg, reading->error);
-  std::longjmp(reading->escape, 1);
+  auto* work = static_cast<Work*>(jpeg->client_data);
+  jpeg->err->format_message(jpeg, work->error);
+  std::longjmp(work->escape, 1);
 }
 
 // Of warnings, only those that data is missing are errors: others occur in pictures that look right.
 void on_message(j_common_ptr jpeg, int level) {
   const int code = jpeg->err->msg_code;
-  if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER)) on_error(jpeg);
+  if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER)) on_error<Reading>(jpeg);
 }
 
 void on_progress(j_common_ptr jpeg) {
@@ -48,6 +50,38 @@ void on_progress(j_common_ptr jpeg) {
   auto* reading = static_cast<Reading*>(jpeg->client_data);
   std::snprintf(reading->error, sizeof reading->error, "it has more than %d scans", kMostScans);
   std::longjmp(reading->escape, 1);
+}
+
+struct Writing {
+  jpeg_compress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg_destination_mgr destination{};
+  std::jmp_buf escape{};
+  char error[JMSG_LENGTH_MAX] = "";
+  JOCTET buffer[1 << 12];
+  std::string bytes;
+
+  ~Writing() { jpeg_destroy_compress(&jpeg); }
+};
+
+void empty_buffer(j_compress_ptr jpeg) {
+  auto& writing = *static_cast<Writing*>(jpeg->client_data);
+  jpeg->dest->next_output_byte = writing.buffer;
+  jpeg->dest->free_in_buffer = sizeof writing.buffer;
+}
+
+// All of the buffer, whatever the destination says of it.
+boolean take_buffer(j_compress_ptr jpeg) {
+  auto& writing = *static_cast<Writing*>(jpeg->client_data);
+  writing.bytes.append(reinterpret_cast<const char*>(writing.buffer), sizeof writing.buffer);
+  empty_buffer(jpeg);
+  return TRUE;
+}
+
+void take_rest(j_compress_ptr jpeg) {
+  auto& writing = *static_cast<Writing*>(jpeg->client_data);
+  writing.bytes.append(reinterpret_cast<const char*>(writing.buffer),
+                       sizeof writing.buffer - jpeg->dest->free_in_buffer);
 }
 
 constexpr int kExifMarker = JPEG_APP0 + 1;
@@ -112,14 +146,51 @@ bool read_rows(Reading& reading, Picture& picture) {
   return true;
 }
 
+bool write_rows(Writing& writing, const Picture& picture, const JpegOptions& options) {
+  if (setjmp(writing.escape)) return false;
+  jpeg_compress_struct& jpeg = writing.jpeg;
+  jpeg_create_compress(&jpeg);
+  jpeg.client_data = &writing;
+  jpeg.dest = &writing.destination;
+  jpeg.image_height = static_cast<JDIMENSION>(picture.height);
+  jpeg.image_width = static_cast<JDIMENSION>(picture.width);
+  jpeg.input_components = static_cast<int>(picture.channels);
+  jpeg.in_color_space = picture.channels == 1 ? JCS_GRAYSCALE : picture.channels == 3 ? JCS_RGB : JCS_CMYK;
+  jpeg_set_defaults(&jpeg);
+  jpeg_set_quality(&jpeg, options.quality, TRUE);
+  if (options.progressive) jpeg_simple_progression(&jpeg);
+  jpeg_start_compress(&jpeg, TRUE);
+  while (jpeg.next_scanline < jpeg.image_height) {
+    JSAMPROW row = const_cast<uint8_t*>(picture.row(jpeg.next_scanline));
+    jpeg_write_scanlines(&jpeg, &row, 1);
+  }
+  jpeg_finish_compress(&jpeg);
+  return true;
+}
+
 }  // namespace
+
+std::string encode_jpeg(const Picture& picture, const JpegOptions& options) {
+  require(picture.channels == 1 || picture.channels == 3 || picture.channels == 4,
+          "a JPEG file has 1, 3 or 4 channels, not ", picture.channels);
+  Writing writing;
+  writing.jpeg.err = jpeg_std_error(&writing.errors);
+  writing.jpeg.client_data = &writing;
+  writing.errors.error_exit = on_error<Writing>;
+  writing.destination.init_destination = empty_buffer;
+  writing.destination.empty_output_buffer = take_buffer;
+  writing.destination.term_destination = take_rest;
+  require(write_rows(writing, picture, options), "a picture of ", picture.height, " by ", picture.width,
+          " pixels cannot be written as JPEG: ", writing.error);
+  return std::move(writing.bytes);
+}
 
 Picture decode_jpeg(std::string_view bytes, const std::string& name, const DecodeOptions& options) {
   Picture picture;
   Reading reading;
   reading.jpeg.err = jpeg_std_error(&reading.errors);
   reading.jpeg.client_data = &reading;
-  reading.errors.error_exit = on_error;
+  reading.errors.error_exit = on_error<Reading>;
   reading.errors.emit_message = on_message;
   reading.progress.progress_monitor = on_progress;
   const auto check = [&](bool ok) {

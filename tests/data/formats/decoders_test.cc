@@ -126,7 +126,7 @@ TEST(Exif, TurnsPicturesUpright) {
 TEST(Exif, IsObeyedInEveryFormat) {
   const Picture picture = smooth(8, 16, 3);
   const Picture turned = upright(picture, 6);
-  const std::string jpeg = jpeg_of(picture);
+  const std::string jpeg = encode_jpeg(picture);
   EXPECT_EQ(decode_image(jpeg_with_exif(jpeg, exif_of(6)), "x").samples,
             upright(decode_image(jpeg, "x"), 6).samples);
   const std::string webp =
@@ -150,25 +150,27 @@ TEST(Jpeg, InksBecomeColours) {
     inks.samples[i + 2] = 255;
     inks.samples[i + 3] = 255;
   }
-  const Picture picture = decode_image(jpeg_of(inks), "x");
+  const Picture picture = decode_image(encode_jpeg(inks), "x");
   ASSERT_EQ(picture.channels, 3);
   EXPECT_NEAR(picture.samples[0], 255, 2);
   EXPECT_NEAR(picture.samples[1], 0, 2);
   EXPECT_NEAR(picture.samples[2], 255, 2);
   for (size_t i = 3; i < inks.samples.size(); i += 4) inks.samples[i] = 0;  // all black
-  for (const uint8_t sample : decode_image(jpeg_of(inks), "x").samples) EXPECT_LE(sample, 2);
+  for (const uint8_t sample : decode_image(encode_jpeg(inks), "x").samples) EXPECT_LE(sample, 2);
 }
 
 TEST(Jpeg, GreyAndProgressive) {
-  EXPECT_EQ(decode_image(jpeg_of(smooth(9, 9, 1)), "x").channels, 1);
+  EXPECT_EQ(decode_image(encode_jpeg(smooth(9, 9, 1)), "x").channels, 1);
   const Picture picture = smooth(40, 30, 3);
-  EXPECT_LT(mean_difference(decode_image(jpeg_of(picture, 95, true), "x"), picture), 2.5);
+  EXPECT_LT(
+      mean_difference(decode_image(encode_jpeg(picture, {.quality = 95, .progressive = true}), "x"), picture),
+      2.5);
 }
 
 // Scaled while it is decoded, no more than asked for; then scaled on, it is near what the whole file gives.
 TEST(Jpeg, ScaledWhileItIsDecoded) {
   const Picture picture = smooth(512, 640, 3);
-  const std::string jpeg = jpeg_of(picture);
+  const std::string jpeg = encode_jpeg(picture);
   const auto decoded = [&](int64_t side) { return decode_image(jpeg, "x", {side}); };
   EXPECT_EQ(decoded(0).height, 512);
   EXPECT_EQ(decoded(257).height, 512);

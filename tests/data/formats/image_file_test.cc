@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "mega/base/random.h"
 #include "mega/data/formats/resample.h"
 #include "tests/base/helpers.h"
 
@@ -83,6 +85,27 @@ TEST(ImageFile, Jpeg) {
   const GreyImage colour = to_grey(decode_image(kColourJpeg, "x"));
   EXPECT_NEAR(colour.at(3, 2), 76, 2);
   EXPECT_NEAR(colour.at(3, 12), 29, 2);
+}
+
+TEST(ImageFile, JpegGoesRound) {
+  for (const int64_t channels : {1, 3}) {
+    for (const bool progressive : {false, true}) {
+      Picture picture(200, 150, channels);  // more bytes than fit into one buffer
+      Random draws(1);
+      for (uint8_t& sample : picture.samples) sample = static_cast<uint8_t>(100 + draws.below(20));
+      const std::string bytes = encode_jpeg(picture, {.quality = 100, .progressive = progressive});
+      EXPECT_GT(bytes.size(), 10'000u);
+      const Picture back = decode_image(bytes, "x");
+      ASSERT_EQ(back.samples.size(), picture.samples.size());
+      double sum = 0;
+      for (size_t i = 0; i < back.samples.size(); ++i) sum += std::abs(back.samples[i] - picture.samples[i]);
+      EXPECT_LT(sum / static_cast<double>(back.samples.size()), channels == 1 ? 1 : 6)
+          << "colours are coarser";
+    }
+  }
+  EXPECT_PRED2(contains, error_of([] { encode_jpeg(Picture(2, 2, 2)); }), "1, 3 or 4 channels");
+  EXPECT_PRED2(contains, error_of([] { encode_jpeg(Picture(1, 70'000, 1)); }), "cannot be written as JPEG");
+  EXPECT_PRED2(contains, error_of([] { encode_jpeg(Picture(0, 5, 1)); }), "cannot be written as JPEG");
 }
 
 TEST(ImageFile, PortableMaps) {

@@ -1,15 +1,10 @@
 // Files of pictures as other programs write them.
 #pragma once
 
-// clang-format off
-#include <cstddef>
-#include <cstdio>
-#include <jpeglib.h>
-// clang-format on
 #include <webp/encode.h>
 #include <zlib.h>
 
-#include <cstdlib>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,34 +12,6 @@
 #include "mega/data/formats/picture.h"
 
 namespace mega::testing {
-
-// 1 channel: grey; 3: red, green and blue; 4: inks, inverted as Adobe writes them.
-inline std::string jpeg_of(const data::Picture& picture, int quality = 95, bool progressive = false) {
-  jpeg_compress_struct jpeg{};
-  jpeg_error_mgr errors{};
-  jpeg.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&jpeg);
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&jpeg, &bytes, &size);
-  jpeg.image_height = static_cast<JDIMENSION>(picture.height);
-  jpeg.image_width = static_cast<JDIMENSION>(picture.width);
-  jpeg.input_components = static_cast<int>(picture.channels);
-  jpeg.in_color_space = picture.channels == 1 ? JCS_GRAYSCALE : picture.channels == 3 ? JCS_RGB : JCS_CMYK;
-  jpeg_set_defaults(&jpeg);
-  jpeg_set_quality(&jpeg, quality, TRUE);
-  if (progressive) jpeg_simple_progression(&jpeg);
-  jpeg_start_compress(&jpeg, TRUE);
-  while (jpeg.next_scanline < jpeg.image_height) {
-    JSAMPROW row = const_cast<uint8_t*>(picture.row(jpeg.next_scanline));
-    jpeg_write_scanlines(&jpeg, &row, 1);
-  }
-  jpeg_finish_compress(&jpeg);
-  jpeg_destroy_compress(&jpeg);
-  const std::string result(reinterpret_cast<const char*>(bytes), size);
-  std::free(bytes);
-  return result;
-}
 
 // Lossless; 3 or 4 channels.
 inline std::string webp_of(const data::Picture& picture) {

@@ -44,7 +44,7 @@ std::map<std::string, Read> summary(const Records& records) {
 
 TEST(ReadTar, ImageNetsArchiveOfArchives) {
   ScratchFolder scratch;
-  const std::string fish = tar_entry("n01440764_1.JPEG", jpeg_of(Picture(8, 8, 3))) + tar_end();
+  const std::string fish = tar_entry("n01440764_1.JPEG", encode_jpeg(Picture(8, 8, 3))) + tar_end();
   const std::string hen = tar_entry("n01514668_7.JPEG", png_of(7)) + tar_end();  // whatever its name
   put(scratch, "ILSVRC2012_img_train.tar",
       tar_entry("n01440764.tar", fish) + tar_entry("n01514668.tar", hen) + tar_end());
@@ -101,7 +101,7 @@ TEST(ReadTar, ProblemsNameTheirFile) {
   ScratchFolder broken;
   put(broken, "cat.tar",
       tar_entry("good.png", png_of(1)) + tar_entry("empty.jpg", "") +
-          tar_entry("cut.jpg", jpeg_of(Picture(8, 8, 3)).substr(0, 300)) + tar_end());
+          tar_entry("cut.jpg", encode_jpeg(Picture(8, 8, 3)).substr(0, 300)) + tar_end());
   Problems problems(true);
   EXPECT_EQ(collect(read_tar, broken.path(), {}, problems).size(), 1U);
   ASSERT_EQ(problems.count(), 2);
