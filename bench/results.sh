@@ -2,21 +2,24 @@
 # The table of docs/results.md: Mega and a Transformer of equal size, side by side, each on one core for the same time.
 # Finished runs are not repeated; interrupted ones resume.
 #
-#   bench/results.sh [--time 10m] [--out runs/results] [--data FOLDER] [TASK...]
+#   bench/results.sh [--time 10m] [--tune 5m] [--out runs/results] [--data FOLDER] [TASK...]
 #
 # FOLDER holds the data of the tasks: imdb/, mnist/, fsdd/recordings/, enwik8.txt, wikitext-2/ (see docs/results.md);
-# ListOps and Pathfinder are generated. Tasks without data are skipped.
+# ListOps and Pathfinder are generated. Tasks without data are skipped. Two tasks of pictures run only where they are
+# named, tiny-imagenet (tiny-imagenet-10/train and val) and cifar10 (cifar10/): one model after the other on all cores,
+# with the learning rate that is best on validation pictures after --tune.
 set -euo pipefail
 
-time=10m out=runs/results data=data mega=build/mega tasks=()
+time=10m tune=5m out=runs/results data=data mega=build/mega tasks=()
 while [ $# -gt 0 ]; do
   case $1 in
     --time) time=$2 && shift ;;
+    --tune) tune=$2 && shift ;;
     --out) out=$2 && shift ;;
     --data) data=$2 && shift ;;
     --mega) mega=$2 && shift ;;
     --help | -h)
-      sed -n '2,9s/^# \{0,1\}//p' "$0"
+      sed -n '2,11s/^# \{0,1\}//p' "$0"
       exit
       ;;
     -*)
@@ -57,6 +60,43 @@ pair() {
   done
 }
 
+rates=(5e-4 1e-3 2e-3 4e-3)
+
+# The validation accuracy of a finished run.
+valid_accuracy() { sed -n '/"valid"/,/}/s/.*"accuracy": \([0-9.e-]*\).*/\1/p' "$1/result.json"; }
+
+# train_once RUN ARGUMENT...: unless the run is finished; an interrupted one goes on.
+train_once() {
+  local run=$1 resume=()
+  shift
+  if [ -e "$run/result.json" ]; then return; fi
+  if [ -e "$run/recipe.json" ]; then resume=(--resume); fi
+  "$mega" train "$@" --out "$run" "${resume[@]}" >"$run.log" 2>&1
+}
+
+# tuned_pair TASK PRESET DATA [OPTION...]: a search for the learning rate of each model, then a run with the best one.
+tuned_pair() {
+  local task=$1 preset=$2 path=$3 model rate best run options
+  shift 3
+  if [ ! -e "$path" ]; then
+    echo "$task: $path not found, skipped" >&2
+    return
+  fi
+  for model in mega transformer; do
+    options=(--data "$path" "$@")
+    if [ $model = transformer ]; then options+=(--set model.kind=transformer); fi
+    for rate in "${rates[@]}"; do
+      run=$out/$task-$model-lr$rate
+      train_once "$run" "$preset" "${options[@]}" --time "$tune" --lr "$rate"
+      printf '%s %s\n' "$(valid_accuracy "$run")" "$rate"
+    done | sort -g | tee "$out/$task-$model.rates" | sed "s/^/$task $model, validation accuracy and rate: /"
+    best=$(tail -n 1 "$out/$task-$model.rates" | cut -d ' ' -f 2)
+    train_once "$out/$task-$model" "$preset" "${options[@]}" --time "$time" --lr "$best"
+    printf '%-14s %-12s %s, learning rate %s\n' "$task" $model \
+      "$(grep '^test ' "$out/$task-$model.log" | head -n 1)" "$best"
+  done
+}
+
 make_once() {
   local folder=$1
   shift
@@ -87,6 +127,10 @@ for task in "${tasks[@]}"; do
       make_once "$out/data/pathfinder" pathfinder --count 100000 --contour-length 6
       pair $task pathfinder-small "$out/data/pathfinder" --set data.evaluation_limit=2000
       ;;
+    tiny-imagenet)
+      tuned_pair $task picture-64 "$data/tiny-imagenet-10/train" --set "data.test=$data/tiny-imagenet-10/val"
+      ;;
+    cifar10) tuned_pair $task picture-small "$data/cifar10" ;;
     enwik8) pair $task bytes-small "$data/enwik8.txt" ;;
     wikitext2) pair $task words-small "$data/wikitext-2" ;;
     *)
