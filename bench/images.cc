@@ -38,7 +38,7 @@ Picture photograph(uint64_t seed) {
   Random draws(seed);
   std::vector<double> sums(static_cast<size_t>(kHeight * kWidth * 3), 128.0);
   double strength = 90.0;
-  for (int64_t rows = 3; rows <= kHeight; rows *= 2, strength *= 0.55) {
+  for (int64_t rows = 3; rows <= kHeight; rows *= 2, strength *= 0.75) {
     Picture grey(rows, rows * 4 / 3, 1), tint(rows, rows * 4 / 3, 3);
     for (Picture* noise : {&grey, &tint})
       for (uint8_t& sample : noise->samples) sample = static_cast<uint8_t>(draws.below(256));
@@ -166,9 +166,6 @@ std::vector<Candidate> make_candidates(const std::shared_ptr<Setting>& setting, 
   std::vector<Candidate> candidates = {
       for_all("decoding alone",
               [](const Setting& s, size_t i) { data::decode_image(s.files[i].bytes, s.files[i].name); }),
-      for_all(
-          "decoding alone, data.jpeg_side=256",
-          [](const Setting& s, size_t i) { data::decode_image(s.files[i].bytes, s.files[i].name, {256}); }),
       for_all("scaling and centre crop alone, to " + size,
               [](const Setting& s, size_t i) {
                 const Picture& picture = s.decoded[i];
