@@ -3,6 +3,8 @@
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/infer/models/answer.h"
+#include "mega/infer/models/open_model.h"
+#include "mega/infer/models/side_by_side.h"
 #include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/translation/ensemble.h"
 
@@ -43,22 +45,21 @@ class EngineLanguageModel : public AnyLanguageModel {
 
 class EngineClassifier : public AnyClassifier {
  public:
-  EngineClassifier(std::shared_ptr<const infer::Classifier> model, int threads)
-      : model_(std::move(model)), pool_(threads) {}
+  EngineClassifier(std::shared_ptr<const infer::SequenceModel> model, int threads)
+      : model_(std::move(model)), pool_(threads), many_(*model_, pool_) {}
 
   const Signature& signature() const override { return model_->signature(); }
   int documents() const override { return static_cast<int>(model_->documents()); }
   std::vector<std::vector<float>> answers(std::vector<data::Record> records) override {
-    std::vector<std::vector<float>> answers;
-    for (const data::Record& record : records)
-      answers.push_back(infer::answer(*model_, model_->encoder(), record, {pool_, work_}));
+    std::vector<std::vector<float>> answers = many_.outputs(records);
+    for (std::vector<float>& answer : answers) answer = infer::to_answer(answer, signature());
     return answers;
   }
 
  private:
-  std::shared_ptr<const infer::Classifier> model_;
+  std::shared_ptr<const infer::SequenceModel> model_;
   ThreadPool pool_;
-  infer::Workspace work_;
+  infer::SideBySide many_;
 };
 
 const OtherModels& others_for(const OpenRequest& request) {
@@ -134,8 +135,8 @@ std::unique_ptr<AnyClassifier> open_classifier(const OpenRequest& request) {
     return others_for(request).open_classifier(path, request.threads);
   require(has_signature(file.tensors), path.string(),
           " has no description of its input encoding: it was not written by `mega train`");
-  return std::make_unique<EngineClassifier>(
-      std::make_shared<const infer::Classifier>(std::move(file), path.string()), request.threads);
+  return std::make_unique<EngineClassifier>(infer::open_model(std::move(file), path.string()),
+                                            request.threads);
 }
 
 AnyTranslator open_translator(const OpenRequest& request, std::span<const std::string> others) {

@@ -19,6 +19,7 @@
 #include "mega/config/files/model_file.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/parallel/recipe_pairs.h"
+#include "mega/infer/models/open_model.h"
 #include "mega/infer/models/quality.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
@@ -132,7 +133,7 @@ std::vector<QualityReport> QuantizeCommand::measure_language(const fs::path& bef
 
 std::vector<QualityReport> QuantizeCommand::measure_classifier(const fs::path& before,
                                                                const fs::path& after) const {
-  const auto first = infer::Classifier::open(before), second = infer::Classifier::open(after);
+  const auto first = infer::open_model(before), second = infer::open_model(after);
   const Signature& signature = first->signature();
   if (!has_data(signature)) return {};
   DataOptions options = evaluation_data(signature.data, data_path);

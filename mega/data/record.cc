@@ -32,6 +32,11 @@ uint64_t content_hash(const Record& record) {
                     hash_bytes(std::as_bytes(std::span(shape)), hash));
 }
 
+size_t content_bytes(const Record& record) {
+  return record.bytes.size() + record.second.size() + record.picture.samples.size() +
+         record.values.size() * sizeof(float);
+}
+
 void Problems::add(const std::string& where, const std::string& what) {
   if (!skip_) fail(where, ": ", what, " (data.skip_broken=true leaves such examples out)");
   ++count_;

@@ -29,6 +29,9 @@ struct Record {
 // Of what a model reads: the same for the same example, whatever its label and place.
 uint64_t content_hash(const Record& record);
 
+// Of its content, in memory.
+size_t content_bytes(const Record& record);
+
 // What was wrong with which line or file.
 struct Problem {
   std::string where, what;

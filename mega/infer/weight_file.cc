@@ -30,7 +30,7 @@ std::span<const float> WeightFile::floats(const TensorView& tensor) {
 
 Weights WeightFile::matrix(const std::string& name, int64_t rows, int64_t depth) {
   const TensorView& tensor = find(name, rows * depth);
-  require(tensor.shape == std::vector<int64_t>({rows, depth}), where_, ": ", name, " should be ", rows, " x ",
+  require(tensor.shape.size() > 1 && tensor.shape[0] == rows, where_, ": ", name, " should be ", rows, " x ",
           depth);
   Weights weights{WeightType::f32, tensor.data.data(), rows, depth, nullptr, nullptr};
   if (tensor.dtype == DType::BF16 && tensor.is_aligned()) {
@@ -59,7 +59,15 @@ Weights WeightFile::transposed(const std::string& name, int64_t rows, int64_t de
 }
 
 std::span<const float> WeightFile::numbers(const std::string& name, int64_t count) {
-  return floats(find(name, count));
+  const auto replaced = replaced_.find(name);
+  if (replaced == replaced_.end()) return floats(find(name, count));
+  require(std::ssize(replaced->second) == count, where_, ": ", name, " was replaced by ",
+          replaced->second.size(), " numbers, the model's options require ", count);
+  return replaced->second;
+}
+
+void WeightFile::replace(const std::string& name, std::vector<float> values) {
+  replaced_[name] = std::move(values);
 }
 
 }  // namespace mega::infer

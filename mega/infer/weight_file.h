@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,13 +24,17 @@ class WeightFile {
 
   bool has(const std::string& name) const { return tensors_.find(name) != nullptr; }
 
-  // A matrix (rows, depth) of F32, BF16, or I8 with one scale per row, as `mega quantize` writes it.
+  // A matrix (rows, depth) of F32, BF16, or I8 with one scale per row, as `mega quantize` writes it. Of a
+  // tensor with more dimensions, such as the weights of a convolution, all but the first are the depth.
   kernels::Weights matrix(const std::string& name, int64_t rows, int64_t depth);
   // The same, transposed: (depth, rows) in the file. Copied, so for small matrices.
   kernels::Weights transposed(const std::string& name, int64_t rows, int64_t depth);
 
   // `count` numbers of F32, whatever their shape.
   std::span<const float> numbers(const std::string& name, int64_t count);
+
+  // From now on, numbers() gives these in place of the file's.
+  void replace(const std::string& name, std::vector<float> values);
 
  private:
   const TensorView& find(const std::string& name, int64_t elements) const;
@@ -40,6 +45,7 @@ class WeightFile {
   // Tensors that cannot be used in place. Deques, because their elements do not move.
   std::deque<AlignedVector<float>> copies_;
   std::deque<std::vector<int32_t>> sums_;
+  std::map<std::string, std::vector<float>> replaced_;
 };
 
 }  // namespace mega::infer

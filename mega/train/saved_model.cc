@@ -3,6 +3,7 @@
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
+#include "mega/config/files/picture_size.h"
 #include "mega/config/models/image_positions.h"
 
 namespace mega::train {
@@ -27,16 +28,6 @@ void require_all(const std::vector<std::string>& missing) {
           missing.size() > 1 ? ", ..." : "");
 }
 
-// The model is to read pictures of another size than in training.
-void resize_pictures(SavedModel& saved, int64_t height, int64_t width) {
-  ImageOptions* options = image_options(saved.options);
-  auto* input = std::get_if<ImageInput>(&saved.signature.input.input);
-  require(options != nullptr && input != nullptr, "only a model of pictures can read another size of them");
-  options->image = input->height = height;
-  input->width = width;
-  options->image_width = width == height ? 0 : width;
-}
-
 }  // namespace
 
 SavedModel load_model(const std::filesystem::path& path, int64_t height, int64_t width) {
@@ -48,7 +39,7 @@ SavedModel load_model(const std::filesystem::path& path, int64_t height, int64_t
     require(predictor_options(saved.options) != nullptr, "not a classifier or matcher");
     check_signature(saved.signature, *predictor_options(saved.options));
     check_tensors(saved.options, file.tensors);
-    if (height > 0) resize_pictures(saved, height, width);
+    if (height > 0) set_picture_size(saved.options, saved.signature.input, {height, width});
     saved.model = baselines::make_sequence_model(saved.options);
     require_all(load_matching_weights(*saved.model, file, saved.options));
   } catch (const Error& error) {

@@ -20,6 +20,7 @@
 #include "mega/infer/generation/log_probability.h"
 #include "mega/infer/generation/sampler.h"
 #include "mega/infer/models/answer.h"
+#include "mega/infer/models/classifier.h"
 #include "mega/infer/session.h"
 #include "mega/models/token_predictor.h"
 #include "mega/nn/state.h"

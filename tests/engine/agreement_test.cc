@@ -11,10 +11,12 @@
 #include "mega/config/files/model_file.h"
 #include "mega/infer/generation/log_probability.h"
 #include "mega/infer/models/classifier.h"
+#include "mega/infer/models/image_classifier.h"
 #include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/session.h"
 #include "mega/infer/translation/score_pairs.h"
 #include "mega/models/classifier.h"
+#include "mega/models/image_classifier.h"
 #include "mega/models/language_model.h"
 #include "mega/models/translator.h"
 #include "mega/ops/tensor_file.h"
@@ -51,6 +53,11 @@ class Dice {
   std::mt19937 random_;
 };
 
+// Gates multiply what batch norm does not bound: after several layers, numbers of 1e11 have no common digits.
+bool is_bounded(const BlockOptions& block) {
+  return block.norm != NormKind::batch && block.norm != NormKind::sync_batch;
+}
+
 BlockOptions random_block(Dice& dice, bool stream) {
   BlockOptions block;
   block.width = dice.one_of<int64_t>({8, 20, 33});
@@ -76,7 +83,7 @@ BlockOptions random_block(Dice& dice, bool stream) {
   block.affine = dice.coin();
   block.activation = dice.any<Activation>();
   // Repeated squaring would overflow where batch norm does not bound its output.
-  const bool bounded = block.norm != NormKind::batch && block.norm != NormKind::sync_batch;
+  const bool bounded = is_bounded(block);
   if (!bounded && block.activation == Activation::relu2) block.activation = Activation::silu;
   if (!bounded && block.attention == AttentionFunction::relu2) block.attention = AttentionFunction::softmax;
   return block;
@@ -279,6 +286,60 @@ TEST_P(EngineAgrees, OnMatchers) {
                engine->outputs(views, {*pool_, work}), "pair");
 }
 
+ImageClassifierOptions random_image_classifier(Dice& dice) {
+  ImageClassifierOptions options;
+  options.block = random_block(dice, false);
+  options.block.causal = false;
+  options.block.prenorm = true;
+  options.image = 1 + dice.upto(40);
+  options.image_width = dice.coin() ? 0 : 1 + dice.upto(40);
+  options.channels = dice.one_of<int64_t>({1, 3});
+  options.patch = dice.one_of<int64_t>({1, 3, 8, 16});
+  if (options.patch == 1) options.image = std::min<int64_t>(options.image, 12);
+  options.patch_form = dice.any<PatchForm>();
+  options.positions = dice.coin();
+  options.representation = dice.one_of<int64_t>({0, 9});
+  options.classes = 1 + dice.upto(4);
+  options.layers = 1 + (is_bounded(options.block) ? dice.upto(2) : 0);
+  return options;
+}
+
+// Of the size of training, and of another, for which learned positions are interpolated.
+TEST_P(EngineAgrees, OnPictures) {
+  ModelOptions all;
+  all.model = random_image_classifier(dice_);
+  SCOPED_TRACE(options_to_json(all).dump());
+  models::ImageClassifier model =
+      with_large_weights(models::ImageClassifier(std::get<ImageClassifierOptions>(all.model)));
+  draw_statistics(*model);
+  save(path_, all, model);
+  const torch::NoGradGuard guard;
+  infer::Workspace work;
+  const auto compare = [&](models::ImageClassifier& expected, const infer::ImageClassifier& engine) {
+    const ImageClassifierOptions& options = engine.options();
+    const torch::Tensor pixels = torch::randn({1, options.max_length(), options.channels});
+    const infer::SequenceView view{
+        {}, {pixels.data_ptr<float>(), static_cast<size_t>(pixels.numel())}, options.max_length()};
+    expected->eval();
+    expect_close(expected->predict({{pixels, {}}}), engine.outputs({&view, 1}, {*pool_, work}),
+                 std::to_string(options.rows()) + " by " + std::to_string(options.columns()));
+  };
+  compare(model, *infer::ImageClassifier::open(path_));
+
+  // TUPE's positions are a table of pairs, which nobody interpolates.
+  const BlockOptions& block = std::get<ImageClassifierOptions>(all.model).block;
+  if (block.position == PositionKind::tupe && block.chunk < 0) return;
+  const PictureSize size{1 + dice_.upto(20), 1 + dice_.upto(20)};
+  InputOptions input;
+  input.input = ImageInput{};
+  ModelOptions resized = all;
+  set_picture_size(resized, input, size);
+  models::ImageClassifier other(std::get<ImageClassifierOptions>(resized.model));
+  const ModelFile file = ModelFile::open(path_);
+  EXPECT_TRUE(train::load_matching_weights(*other, file, resized).empty());
+  compare(other, infer::ImageClassifier(ModelFile::open(path_), "file", size));
+}
+
 TranslatorOptions random_translator(Dice& dice) {
   TranslatorOptions options;
   options.block = random_block(dice, false);
@@ -286,9 +347,7 @@ TranslatorOptions random_translator(Dice& dice) {
   options.vocabulary = 50;
   options.share_embeddings = dice.coin();
   if (!options.share_embeddings && dice.coin()) options.source_vocabulary = 30;
-  // Gates multiply what batch norm does not bound: after several layers, numbers of 1e11 have no common
-  // digits.
-  const bool bounded = options.block.norm != NormKind::batch && options.block.norm != NormKind::sync_batch;
+  const bool bounded = is_bounded(options.block);
   options.encoder_layers = 1 + (bounded ? dice.upto(2) : 0);
   options.decoder_layers = 1 + (bounded ? dice.upto(2) : 0);
   options.tie_output = dice.coin();

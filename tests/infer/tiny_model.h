@@ -112,4 +112,32 @@ inline ClassifierOptions tiny_classifier() {
   return options;
 }
 
+// Of pictures that are not square and do not divide into patches.
+inline ImageClassifierOptions tiny_image_classifier() {
+  ImageClassifierOptions options;
+  options.image = 9;
+  options.image_width = 14;
+  options.patch = 4;
+  options.classes = 3;
+  options.layers = 2;
+  options.block.width = 20;
+  options.block.values = 24;
+  options.block.shared = 8;
+  options.block.hidden = 28;
+  options.block.ema.dimension = 3;
+  return options;
+}
+
+// What reads such pictures, in colours.
+inline Signature picture_signature(const ImageClassifierOptions& options) {
+  ImageInput input;
+  input.height = options.rows();
+  input.width = options.columns();
+  input.channels = options.channels;
+  Signature signature;
+  signature.input.input = input;
+  for (int64_t i = 0; i < options.classes; ++i) signature.classes.push_back("class " + std::to_string(i));
+  return signature;
+}
+
 }  // namespace mega::testing

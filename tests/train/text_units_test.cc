@@ -5,6 +5,7 @@
 
 #include "mega/baselines/model_builders.h"
 #include "mega/infer/models/answer.h"
+#include "mega/infer/models/classifier.h"
 #include "mega/infer/workspace.h"
 #include "mega/train/run.h"
 #include "mega/train/saved_model.h"

@@ -87,6 +87,7 @@ struct ImageClassifierOptions : ImageOptions {
   // Relative positions reach from one end of the sequence of patches to the other.
   StackOptions stack() const;
 
+  bool runs_in_engine() const override { return true; }
   void check() const override;
   std::vector<TensorInfo> tensors() const override;
   double multiply_adds(int64_t length) const override;

@@ -13,10 +13,7 @@ struct Outcome {
   std::optional<Record> record;
   std::string problem;
 
-  size_t bytes() const {
-    if (!record) return problem.size();
-    return record->bytes.size() + record->picture.samples.size() + record->values.size() * sizeof(float);
-  }
+  size_t bytes() const { return record ? content_bytes(*record) : problem.size(); }
 };
 
 }  // namespace

@@ -6,18 +6,19 @@ namespace mega::infer {
 
 Stack::Stack(WeightFile& file, const std::string& name, const StackOptions& options) : options_(options) {
   const BlockOptions& block = options.block;
+  const std::string holder = name.empty() ? "" : name + ".";
   const auto norm = [&](const char* which, bool affine) {
-    return Norm(file, name + which, block.width, block.norm, affine);
+    return Norm(file, holder + which, block.width, block.norm, affine);
   };
-  if (options.normalize_embedding) embed_norm_ = norm(".embed_norm", block.affine);
+  if (options.normalize_embedding) embed_norm_ = norm("embed_norm", block.affine);
   blocks_.reserve(static_cast<size_t>(options.layers));
   for (int64_t i = 0; i < options.layers; ++i) {
-    const std::string layer = name + ".layers." + std::to_string(i);
+    const std::string layer = holder + options.blocks + "." + std::to_string(i);
     blocks_.push_back({GatedAttention(file, layer + ".mega_layer", block), {}, {}});
     if (options.cross_attention) blocks_.back().cross.emplace(file, layer + ".cross_attn", block);
     if (block.hidden > 0) blocks_.back().feed_forward.emplace(file, layer + ".nffn", block);
   }
-  if (block.prenorm) final_norm_ = norm(".final_norm", options.affine_final_norm);
+  if (block.prenorm) final_norm_ = norm("final_norm", options.affine_final_norm);
 }
 
 bool Stack::streams() const {

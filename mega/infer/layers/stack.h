@@ -18,7 +18,8 @@ namespace mega::infer {
 
 class Stack {
  public:
-  // Reads the tensors NAME.layers.0..., NAME.embed_norm and NAME.final_norm.
+  // Reads the tensors NAME.layers.0..., NAME.embed_norm and NAME.final_norm; the options may call the list of
+  // blocks otherwise. With an empty name they have no holder.
   Stack(WeightFile& file, const std::string& name, const StackOptions& options);
 
   int64_t width() const { return options_.block.width; }

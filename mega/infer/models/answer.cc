@@ -31,7 +31,7 @@ std::vector<float> to_answer(std::span<const float> outputs, const Signature& si
   return numbers;
 }
 
-std::vector<float> outputs_of(const Classifier& model, const data::Encoder& encoder,
+std::vector<float> outputs_of(const SequenceModel& model, const data::Encoder& encoder,
                               const data::Record& record, const Run& run) {
   std::vector<data::Sequence> sequences;
   std::vector<SequenceView> views;
@@ -48,8 +48,8 @@ std::vector<float> outputs_of(const Classifier& model, const data::Encoder& enco
   }
 }
 
-std::vector<float> answer(const Classifier& model, const data::Encoder& encoder, const data::Record& record,
-                          const Run& run) {
+std::vector<float> answer(const SequenceModel& model, const data::Encoder& encoder,
+                          const data::Record& record, const Run& run) {
   return to_answer(outputs_of(model, encoder, record, run), model.signature());
 }
 

@@ -7,13 +7,13 @@
 #include "mega/config/files/signature.h"
 #include "mega/data/encoder.h"
 #include "mega/data/record.h"
-#include "mega/infer/models/classifier.h"
+#include "mega/infer/models/sequence_model.h"
 
 namespace mega::infer {
 
-// The model's outputs for an example (Classifier::outputs): one document, or both for a matcher. Error, with
-// the example's location, if the model cannot read it or an output is not finite.
-std::vector<float> outputs_of(const Classifier& model, const data::Encoder& encoder,
+// The model's outputs for an example (SequenceModel::outputs): one document, or both for a matcher. Error,
+// with the example's location, if the model cannot read it or an output is not finite.
+std::vector<float> outputs_of(const SequenceModel& model, const data::Encoder& encoder,
                               const data::Record& record, const Run& run);
 
 // Probabilities of the classes, or the predicted numbers in the units of the training data, from a model's
@@ -21,7 +21,7 @@ std::vector<float> outputs_of(const Classifier& model, const data::Encoder& enco
 std::vector<float> to_answer(std::span<const float> outputs, const Signature& signature);
 
 // to_answer(outputs_of(...)).
-std::vector<float> answer(const Classifier& model, const data::Encoder& encoder, const data::Record& record,
-                          const Run& run);
+std::vector<float> answer(const SequenceModel& model, const data::Encoder& encoder,
+                          const data::Record& record, const Run& run);
 
 }  // namespace mega::infer

@@ -1,5 +1,4 @@
-// A trained classifier of sequences, or matcher of pairs, used in place from its memory-mapped file.
-// Immutable and thread-safe.
+// A trained classifier of sequences, or matcher of pairs.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "mega/config/files/model_file.h"
-#include "mega/config/files/signature.h"
-#include "mega/data/encoder.h"
-#include "mega/infer/layers/input_embedding.h"
 #include "mega/infer/layers/linear.h"
 #include "mega/infer/layers/stack.h"
-#include "mega/infer/thread_pool.h"
+#include "mega/infer/models/sequence_model.h"
 
 namespace mega::infer {
 
-class Classifier {
+class Classifier : public SequenceModel {
  public:
   // Opens a file of `mega train` or `mega quantize`. Error if it contains another kind of model or is
   // incomplete.
@@ -30,13 +25,8 @@ class Classifier {
   Classifier(ModelFile file, const std::string& where);
 
   const EncoderClassifierOptions& options() const { return options_; }
-  const Signature& signature() const { return signature_; }
-  // From an example to what the model reads; Error where the file has no signature.
-  const data::Encoder& encoder() const;
-  int64_t documents() const { return documents_; }  // 1, or 2 of a matcher
 
-  // Outputs for one sequence or a pair: logits of the classes, or the predicted numbers, standardised.
-  std::vector<float> outputs(std::span<const SequenceView> documents, const Run& run) const;
+  std::vector<float> outputs(std::span<const SequenceView> documents, const Run& run) const override;
 
   // The steps of outputs(), for streaming.
   State initial_state(kernels::WeightType cache) const { return stack_->initial_state(cache); }
@@ -46,12 +36,7 @@ class Classifier {
   std::vector<float> classify(std::span<const float> representation, const Run& run) const;
 
  private:
-  ModelFile file_;
   EncoderClassifierOptions options_;
-  int64_t documents_ = 1;
-  Signature signature_;
-  std::optional<data::Encoder> encoder_;
-  WeightFile weights_;
   std::optional<InputEmbedding> embedding_;
   std::optional<Stack> stack_;
   Linear hidden_, output_;

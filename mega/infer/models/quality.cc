@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "mega/base/error.h"
-#include "mega/data/encoder.h"
 #include "mega/infer/generation/log_probability.h"
 #include "mega/infer/models/answer.h"
+#include "mega/infer/models/side_by_side.h"
 #include "mega/infer/softmax.h"
 #include "mega/text/tokens.h"
 
@@ -155,27 +155,32 @@ TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& af
   return {score_before.result(), score_after.result(), agreement.value()};
 }
 
-ExampleQuality compare_on_examples(const Classifier& before, const Classifier& after, const data::Part& part,
-                                   ThreadPool& pool, const ComparisonOptions& options) {
+ExampleQuality compare_on_examples(const SequenceModel& before, const SequenceModel& after,
+                                   const data::Part& part, ThreadPool& pool,
+                                   const ComparisonOptions& options) {
   require(before.documents() == after.documents() && before.options().classes == after.options().classes,
           "the models have different tasks");
   ExampleQuality quality;
   quality.examples = limited(part.size(), options);
   require(quality.examples > 0, "there are no examples to compare on");
-  const data::Encoder& encoder = before.encoder();
   const Loss loss(before.signature(), part);
-  Workspace work;
-  const Run run{pool, work};
+  SideBySide first(before, pool), second(after, pool);
   AgreementMean agreement;
-  for (int64_t i = 0; i < quality.examples; ++i) {
-    const auto example = static_cast<size_t>(i);
-    const data::Record record = part.get(i);
-    const std::vector<float> a = outputs_of(before, encoder, record, run),
-                             b = outputs_of(after, encoder, record, run);
-    quality.before += loss(a, example);
-    quality.after += loss(b, example);
-    if (loss.classes()) agreement.add(compare_logits(a, b));
-    if (options.progress) options.progress(i + 1);
+  constexpr size_t kTogether = 64, kMostBytes = size_t{64} << 20;
+  for (int64_t done = 0; done < quality.examples;) {
+    const auto begin = static_cast<size_t>(done);
+    std::vector<data::Record> records;
+    for (size_t bytes = 0; done < quality.examples && records.size() < kTogether && bytes < kMostBytes;) {
+      records.push_back(part.get(done++));
+      bytes += content_bytes(records.back());
+    }
+    const auto a = first.outputs(records), b = second.outputs(records);
+    for (size_t i = 0; i < records.size(); ++i) {
+      quality.before += loss(a[i], begin + i);
+      quality.after += loss(b[i], begin + i);
+      if (loss.classes()) agreement.add(compare_logits(a[i], b[i]));
+    }
+    if (options.progress) options.progress(done);
   }
   const double count = static_cast<double>(quality.examples);
   quality.before = loss.metric(quality.before / count);

@@ -8,9 +8,9 @@
 
 #include "mega/data/corpus/token_file.h"
 #include "mega/data/dataset.h"
-#include "mega/infer/models/classifier.h"
 #include "mega/infer/models/language_model.h"
 #include "mega/infer/models/score.h"
+#include "mega/infer/models/sequence_model.h"
 #include "mega/infer/thread_pool.h"
 
 namespace mega::infer {
@@ -45,7 +45,8 @@ struct ComparisonOptions {
 TextQuality compare_on_text(const LanguageModel& before, const LanguageModel& after,
                             const data::TokenView& text, ThreadPool& pool, const ComparisonOptions& options);
 
-ExampleQuality compare_on_examples(const Classifier& before, const Classifier& after, const data::Part& part,
-                                   ThreadPool& pool, const ComparisonOptions& options);
+ExampleQuality compare_on_examples(const SequenceModel& before, const SequenceModel& after,
+                                   const data::Part& part, ThreadPool& pool,
+                                   const ComparisonOptions& options);
 
 }  // namespace mega::infer

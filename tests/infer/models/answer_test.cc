@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "mega/infer/models/classifier.h"
 #include "mega/infer/models/language_model.h"
 #include "tests/base/helpers.h"
 #include "tests/infer/tiny_model.h"

@@ -5,6 +5,7 @@
 
 #include "mega/infer/generation/log_probability.h"
 #include "mega/infer/models/classifier.h"
+#include "mega/infer/models/open_model.h"
 #include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/session.h"
 #include "mega/infer/translation/beam_search.h"
@@ -36,6 +37,22 @@ class EngineRuns : public ImportedCheckpoint {
         if (is_expected(name)) values.push_back(expected<float>(name));
       for (const Rows<float>& rows : values) documents.push_back({{}, rows[i], std::ssize(rows[i])});
       expect_close(logits[i], model->outputs(documents, {*pool_, work}), "logits");
+    }
+  }
+
+  // The file has colours before rows; the engine reads the colours of a pixel together.
+  void check_pictures() {
+    const auto model = infer::open_model(path_);
+    infer::Workspace work;
+    const Rows<float> pictures = expected<float>("in.image"), logits = expected<float>("out.logits");
+    const auto channels = static_cast<size_t>(pictures.shape.at(1));
+    for (int64_t i = 0; i < logits.count(); ++i) {
+      const size_t area = pictures[i].size() / channels;
+      std::vector<float> pixels(pictures[i].size());
+      for (size_t at = 0; at < pixels.size(); ++at)
+        pixels[at] = pictures[i][at % channels * area + at / channels];
+      const infer::SequenceView picture{{}, pixels, static_cast<int64_t>(area)};
+      expect_close(logits[i], model->outputs({&picture, 1}, {*pool_, work}), "logits");
     }
   }
 
@@ -132,7 +149,7 @@ TEST_P(EngineRuns, AsReleased) {
     case ModelTask::translation:
       return check_translator();
     case ModelTask::image:
-      break;
+      return check_pictures();
   }
   FAIL() << "no such task";
 }

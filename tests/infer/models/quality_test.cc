@@ -10,6 +10,7 @@
 #include "mega/data/corpus/corpus.h"
 #include "mega/data/encoder.h"
 #include "mega/infer/generation/log_probability.h"
+#include "mega/infer/models/classifier.h"
 #include "mega/infer/session.h"
 #include "mega/text/tokens.h"
 #include "tests/base/helpers.h"

@@ -1,0 +1,30 @@
+// Predictions for many examples, several at a time.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mega/data/record.h"
+#include "mega/infer/models/sequence_model.h"
+#include "mega/infer/thread_pool.h"
+
+namespace mega::infer {
+
+// Each thread takes examples of its own, so that threads wait for each other at the end and not in every
+// layer. What is left over when all threads have had as many is computed by all of them together.
+class SideBySide {
+ public:
+  // Model and pool must outlive it.
+  SideBySide(const SequenceModel& model, ThreadPool& pool);
+
+  // outputs_of each record, in their order and to the bit as one by one. If some fail, throws what the first
+  // of them threw.
+  std::vector<std::vector<float>> outputs(std::span<const data::Record> records);
+
+ private:
+  const SequenceModel& model_;
+  ThreadPool& pool_;
+  std::vector<Workspace> work_;  // one for each thread
+};
+
+}  // namespace mega::infer
