@@ -1,11 +1,14 @@
 #include "cli/commands/answer_line.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 
 #include "mega/base/files/json.h"
 #include "mega/base/printable.h"
+#include "mega/base/strings.h"
+#include "mega/report/terminal.h"
 
 namespace mega::cli {
 
@@ -31,6 +34,31 @@ std::string AnswerLine::plain(std::span<const float> answer) const {
     }
   }
   return line;
+}
+
+std::string AnswerLine::bars(std::span<const float> answer, int64_t width) const {
+  constexpr int64_t kBefore = 2, kPercent = 9, kBetween = 2, kShortestBar = 10;
+  const int64_t most = std::max<int64_t>(1, width - kBefore - kPercent - kBetween - kShortestBar);
+  const std::vector<size_t> shown = order(answer);
+  std::vector<std::string> names;
+  int64_t longest = 0;
+  for (const size_t i : shown) {
+    names.emplace_back(prefix_of_width(printable(signature_.classes[i]), most));
+    longest = std::max(longest, display_width(names.back()));
+  }
+  const int64_t room = std::max<int64_t>(0, width - kBefore - longest - kPercent - kBetween);
+  const auto spaces = [](int64_t count) { return std::string(static_cast<size_t>(count), ' '); };
+  std::string lines;
+  for (size_t k = 0; k < shown.size(); ++k) {
+    const double share = static_cast<double>(answer[shown[k]]);
+    char percent[16];
+    std::snprintf(percent, sizeof percent, "%7.1f %%", 100.0 * share);
+    lines += spaces(kBefore) + names[k] + spaces(longest - display_width(names[k])) + percent;
+    const auto length = static_cast<size_t>(std::llround(share * static_cast<double>(room)));
+    if (length > 0) lines += spaces(kBetween) + std::string(length, '=');
+    lines += "\n";
+  }
+  return lines;
 }
 
 void AnswerLine::add_to(nlohmann::ordered_json& line, std::span<const float> answer) const {

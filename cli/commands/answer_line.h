@@ -1,4 +1,4 @@
-// Formats a classifier's prediction as part of an output line, as plain text or JSON.
+// Formats a classifier's prediction, as part of an output line or in lines of its own.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ class AnswerLine {
 
   // "\tcat 93.1 %\tdog 4.0 %", or "\t1.5\t20".
   std::string plain(std::span<const float> answer) const;
+  // For terminals: a line for each class, of at most `width` columns, with a bar as long as it is probable.
+  std::string bars(std::span<const float> answer, int64_t width) const;
   // "classes": [{"class": "cat", "probability": 0.931}, ...], or "values": [1.5, 20].
   void add_to(nlohmann::ordered_json& line, std::span<const float> answer) const;
 

@@ -1,7 +1,9 @@
+#include <glob.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,15 +22,18 @@
 #include "mega/config/recipe/presets.h"
 #include "mega/data/dataset.h"
 #include "mega/data/readers/read_inputs.h"
+#include "mega/report/terminal.h"
 
 namespace mega::cli {
 namespace {
+
+constexpr int64_t kTop = 3, kTopOfPictures = 5;
 
 struct PredictCommand {
   OpenRequest model;
   std::vector<std::string> files, texts, changes;
   std::string saliency;
-  int64_t top = 3;
+  int64_t top = 0;  // 0: kTop, or of pictures kTopOfPictures
   bool json = false, lines = false, table = false, no_labels = false, streams = false;
   StreamRequest stream;
 
@@ -37,6 +42,26 @@ struct PredictCommand {
   data::InputRequest request_for(const AnyClassifier& classifier) const;
 };
 
+bool reads_pictures(const Signature& signature) {
+  return std::holds_alternative<ImageInput>(signature.input.input);
+}
+
+// What a pattern such as photos/*.jpg stands for, in the order of the names, where no shell has replaced it.
+// A path that exists, and a pattern of nothing, is itself.
+std::vector<std::string> expanded(const std::vector<std::string>& paths) {
+  std::vector<std::string> all;
+  for (const std::string& path : paths) {
+    std::error_code none;
+    glob_t found{};
+    if (std::filesystem::exists(path, none) || ::glob(path.c_str(), 0, nullptr, &found) != 0)
+      all.push_back(path);
+    else
+      all.insert(all.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    ::globfree(&found);
+  }
+  return all;
+}
+
 const char* kind_of(const Signature& signature) {
   return std::visit([](const auto& kind) { return kind.kind; }, signature.input.input);
 }
@@ -44,26 +69,28 @@ const char* kind_of(const Signature& signature) {
 // Answers inputs in their order, a few at a time, and prints a line for each.
 class Answers {
  public:
-  // `together`: inputs per batch.
+  // `together`: inputs per batch. At a terminal, the answers about pictures have bars.
   Answers(AnyClassifier& classifier, int64_t top, bool json, size_t together, SaliencySheet* sheet)
       : classifier_(classifier),
         line_(classifier.signature(), top),
         cut_inputs_(classifier.signature()),
         json_(json),
+        bars_(reads_pictures(classifier.signature()) && !classifier.signature().classes.empty() &&
+              is_terminal(stdout)),
         together_(together),
+        most_bytes_(reads_pictures(classifier.signature()) ? kMostPictureBytes : kMostBytes),
         sheet_(sheet) {}
 
   // `shown` stands for the input in plain output.
   void add(data::Record&& record, std::string shown) {
     ++inputs_;
     if (cut_inputs_.is_cut(record)) ++cut_;
-    const size_t bytes = record.bytes.size() + record.second.size() + record.values.size() * sizeof(float) +
-                         record.picture.samples.size();
+    const size_t bytes = content_bytes(record);
     if (bytes == 0) ++empty_;
     bytes_ += bytes;
     lines_.push_back({std::move(shown), describe(record), ""});
     records_.push_back(std::move(record));
-    if (records_.size() >= together_ || bytes_ >= kMostBytes) print();
+    if (records_.size() >= together_ || bytes_ >= most_bytes_) print();
   }
 
   // An input that cannot be read has a line, too.
@@ -94,6 +121,8 @@ class Answers {
     require(std::fflush(stdout) == 0 && std::ferror(stdout) == 0, "cannot write to standard output");
   }
 
+  int64_t unreadable() const { return unreadable_; }
+
   // What else is to be said, to standard error.
   void print_notes() const {
     const auto note = [&](int64_t count, const std::string& what) {
@@ -107,7 +136,10 @@ class Answers {
   }
 
  private:
-  static constexpr size_t kMostBytes = size_t{1} << 22;  // of inputs that wait for others
+  // Of inputs that wait for others. A photograph has some 30 MB.
+  static constexpr size_t kMostBytes = size_t{1} << 22, kMostPictureBytes = size_t{1} << 27;
+
+  static constexpr int64_t kMostColumns = 80;
 
   struct Line {
     std::string shown;
@@ -135,6 +167,9 @@ class Answers {
     if (json_) {
       line_.add_to(line.object, answer);
       std::fputs(json_line(line.object).c_str(), stdout);
+    } else if (bars_) {
+      const int64_t width = std::min<int64_t>(terminal_width(stdout), kMostColumns);
+      std::printf("%s\n%s", line.shown.c_str(), line_.bars(answer, width).c_str());
     } else {
       std::printf("%s%s\n", line.shown.c_str(), line_.plain(answer).c_str());
     }
@@ -153,8 +188,8 @@ class Answers {
   AnyClassifier& classifier_;
   AnswerLine line_;
   data::CutInputs cut_inputs_;
-  bool json_;
-  size_t together_;
+  bool json_, bars_;
+  size_t together_, most_bytes_;
   SaliencySheet* sheet_;  // of the pictures that are answered, or null
   std::vector<data::Record> records_;
   std::vector<Line> lines_;  // of the records, and between them those of problems
@@ -191,7 +226,7 @@ void PredictCommand::listen() const {
   StreamRequest request = stream;
   request.model = model_path(model.model);
   if (!files.empty()) request.input = files.front();
-  request.top = top;
+  request.top = top > 0 ? top : kTop;
   request.threads = model.threads;
   request.json = json;
   predict_stream(request);
@@ -212,19 +247,22 @@ void PredictCommand::run() {
   if (!saliency.empty()) sheet.emplace(*classifier);
 
   constexpr size_t kTogether = 64;  // small so that a pipe gets its first answers early
-  Answers answers(*classifier, top, json, typed ? 1 : kTogether, sheet ? &*sheet : nullptr);
-  data::Problems problems = request.data.skip_broken
+  const int64_t shown = top > 0 ? top : reads_pictures(signature) ? kTopOfPictures : kTop;
+  Answers answers(*classifier, shown, json, typed ? 1 : kTogether, sheet ? &*sheet : nullptr);
+  // Of many pictures some may be broken: the others get their answers all the same.
+  const bool goes_on = request.data.skip_broken || reads_pictures(signature);
+  data::Problems problems = goes_on
                                 ? data::Problems([&](const data::Problem& problem) { answers.add(problem); })
                                 : data::Problems(false);
   for (size_t i = 0; i < texts.size(); ++i)
     answers.add(data::text_input(texts[i], "--text:" + std::to_string(i + 1), request.pairs),
                 printable(in_quotes(texts[i])));
   const auto use = [&](data::Record&& record) {
-    std::string shown = printable(record.where);
-    answers.add(std::move(record), std::move(shown));
+    std::string shown_as = printable(record.where);
+    answers.add(std::move(record), std::move(shown_as));
   };
   try {
-    for (const std::string& file : files) data::read_inputs(file, request, use, problems);
+    data::read_inputs(expanded(files), request, use, problems);
   } catch (const Error&) {
     answers.print();  // what came before it
     throw;
@@ -232,6 +270,7 @@ void PredictCommand::run() {
   answers.print();
   answers.print_notes();
   if (sheet) sheet->write(saliency);
+  if (answers.unreadable() > 0 && !request.data.skip_broken) throw CLI::RuntimeError(1);
 }
 
 }  // namespace
@@ -242,9 +281,11 @@ void add_predict(CLI::App& app, const OtherModels* others) {
   CLI::App* sub =
       app.add_subcommand("predict", "predict class probabilities for texts, sounds, images and series");
   sub->add_option("model", command->model.model, "model file or run directory")->required();
-  sub->add_option("files", command->files,
-                  "files and folders as in training (csv, tsv, jsonl, npy, ...; labels are not needed), or a "
-                  "file for each input; - reads standard input, one text per line");
+  sub->add_option(
+      "files", command->files,
+      "files and folders as in training (csv, tsv, jsonl, npy, ...; labels are not needed), or a "
+      "file for each input, such as a picture; patterns (*.jpg); - reads standard input, one text "
+      "per line");
   sub->add_option("--text", command->texts, "text to classify; may be repeated")->allow_extra_args(false);
   CLI::Option* lines = sub->add_flag("--lines", command->lines, "treat each line of a text file as an input");
   sub->add_flag("--table", command->table, "read texts from a table, whatever the file's name; also from -")
@@ -255,8 +296,9 @@ void add_predict(CLI::App& app, const OtherModels* others) {
                   "set a data option, key=value, e.g. data.text_column=body; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  sub->add_option("--top", command->top, "number of classes shown per input")
-      ->capture_default_str()
+  sub->add_option("--top", command->top,
+                  "number of classes shown per input (default: " + std::to_string(kTop) + ", of pictures " +
+                      std::to_string(kTopOfPictures) + ")")
       ->check(CLI::PositiveNumber);
   sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);

@@ -9,6 +9,7 @@
 #include "mega/data/dataset.h"
 #include "mega/data/formats/table_file.h"
 #include "mega/data/readers/folders.h"
+#include "mega/data/readers/read_files.h"
 #include "mega/data/readers/readers.h"
 
 namespace mega::data {
@@ -100,6 +101,22 @@ void read_plain(const std::string& path, const InputRequest& request,
   use(std::move(record));
 }
 
+bool is_picture_file(const std::string& path, const InputRequest& request) {
+  return path != "-" && std::holds_alternative<ImageInput>(request.input.input) && is_plain(path, request);
+}
+
+void read_pictures(std::span<const std::string> paths, const InputRequest& request,
+                   const std::function<void(Record&&)>& use, Problems& problems) {
+  std::vector<LabelledFile> files;
+  for (const std::string& path : paths) files.push_back({path, path, "", Split::unknown});
+  InputSink sink(request, "", use);
+  Problems within([&](const Problem& problem) {
+    problems.add(problem.where, without_place(problem.what, problem.where));
+  });
+  const auto read = [&](const fs::path& path) { return read_image(path, request.data); };
+  read_files(files, "", read, request.data, sink, within);
+}
+
 DatasetRequest examples_request(const std::string& path, const InputRequest& request) {
   DatasetRequest examples;
   examples.data = request.data;
@@ -138,6 +155,20 @@ void read_inputs(const std::string& path, const InputRequest& request,
                  use);
   Problems within([&](const Problem& problem) { problems.add(sink.place(problem.where), problem.what); });
   read_examples(examples_request(path, request), sink, within);
+}
+
+void read_inputs(std::span<const std::string> paths, const InputRequest& request,
+                 const std::function<void(Record&&)>& use, Problems& problems) {
+  while (!paths.empty()) {
+    const auto other = std::find_if_not(
+        paths.begin(), paths.end(), [&](const std::string& path) { return is_picture_file(path, request); });
+    const auto pictures = static_cast<size_t>(other - paths.begin());
+    if (pictures > 0)
+      read_pictures(paths.first(pictures), request, use, problems);
+    else
+      read_inputs(paths.front(), request, use, problems);
+    paths = paths.subspan(std::max<size_t>(1, pictures));
+  }
 }
 
 Record text_input(std::string text, std::string where, bool pair) {

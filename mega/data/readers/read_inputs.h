@@ -14,6 +14,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,12 @@ InputRequest input_request(const Signature& signature, int documents);
 //  array) a
 //    position. Which of them it is, the number of columns says (docs/data.md).
 //  - a sound or picture file: one input.
-// Memory is taken for one input at a time, except for tables with a row per time step.
+// Memory is taken for one input at a time, except for tables with a row per time step; of pictures, some are
+// decoded ahead by other threads.
 void read_inputs(const std::string& path, const InputRequest& request,
+                 const std::function<void(Record&&)>& use, Problems& problems);
+// The same of one path after the other.
+void read_inputs(std::span<const std::string> paths, const InputRequest& request,
                  const std::function<void(Record&&)>& use, Problems& problems);
 
 // A text by itself; of a pair, both texts with a tab between.

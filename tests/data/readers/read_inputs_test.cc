@@ -245,6 +245,42 @@ TEST(Inputs, ProblemsAreToldInTheirPlace) {
   EXPECT_EQ(problems.count(), 2);
 }
 
+// Decoded ahead by several threads, and yet in order.
+TEST(Inputs, PicturesOfSeveralPaths) {
+  const ScratchFolder folder;
+  std::vector<std::string> paths;
+  std::string expected;
+  const auto add = [&](const std::string& name, const std::string& outcome) {
+    paths.push_back((folder / name.c_str()).string());
+    expected += paths.back() + " " + outcome + "; ";
+  };
+  for (int i = 1; i <= 40; ++i) {
+    const std::string name = std::to_string(i) + ".pgm";
+    put(folder / name.c_str(),
+        "P5 " + std::to_string(i) + " 1 255\n" + std::string(static_cast<size_t>(i), 'x'));
+    add(name, std::to_string(i));
+    if (i % 10 == 0) add("missing" + name, "cannot be read");
+  }
+  put(folder / "more/a.pgm", "P5 7 1 255\nxxxxxxx");
+  paths.push_back((folder / "more").string());
+  expected += paths.back() + "/a.pgm 7; ";
+  put(folder / "empty.jpg", "");
+  add("empty.jpg", "the file is empty");
+
+  std::string actual;
+  Problems problems([&](const Problem& problem) {
+    EXPECT_FALSE(problem.what.starts_with(problem.where)) << problem.what;
+    const bool missing = contains(problem.where, "missing");
+    actual += problem.where + " " + (missing ? "cannot be read" : problem.what) + "; ";
+  });
+  const InputRequest request = input_request(signature_for({ImageInput{}}), 1);
+  const auto use = [&](Record&& record) {
+    actual += record.where + " " + std::to_string(record.picture.width) + "; ";
+  };
+  read_inputs(paths, request, use, problems);
+  EXPECT_EQ(actual, expected);
+}
+
 TEST(Inputs, HostileTables) {
   const ScratchFolder folder;
   put(folder / "wide.csv", "text,label\n" + std::string(20'000'000, ',') + "\n");
