@@ -73,7 +73,7 @@ typedef int32_t mega_cache;
 typedef int32_t mega_input;
 #define MEGA_INPUT_UNKNOWN 0     /* the file was not written by `mega train` */
 #define MEGA_INPUT_TEXT 1        /* one text, or two */
-#define MEGA_INPUT_IMAGE 2       /* grey values, one byte each */
+#define MEGA_INPUT_IMAGE 2       /* a picture */
 #define MEGA_INPUT_AUDIO 3       /* samples from -1 to 1 */
 #define MEGA_INPUT_SERIES 4      /* numbers, some at each position */
 #define MEGA_INPUT_LANGUAGE 5    /* running text: a language model */
@@ -117,7 +117,8 @@ typedef struct mega_model mega_model;           /* a language model */
 typedef struct mega_session mega_session;       /* the state of a language model in a text */
 typedef struct mega_sampler mega_sampler;       /* draws tokens */
 typedef struct mega_generation mega_generation; /* a text that is being generated */
-typedef struct mega_classifier mega_classifier; /* a classifier of sequences, or matcher of text pairs */
+typedef struct mega_classifier
+    mega_classifier; /* a classifier of sequences or images, or matcher of text pairs */
 typedef struct mega_translator mega_translator; /* a translator of lines */
 
 /* The library version, such as "0.1.0"; always valid. Thread-safe. */
@@ -255,7 +256,8 @@ MEGA_API int64_t mega_classifier_documents(const mega_classifier* classifier);
  * no such class, or the model predicts numbers. */
 MEGA_API const char* mega_classifier_class(const mega_classifier* classifier, int64_t index);
 
-/* What it reads: text and images by mega_classify_bytes, audio and series by mega_classify_values. */
+/* What it reads: text by mega_classify_bytes, images by mega_classify_picture_file and mega_classify_pixels,
+ * audio and series by mega_classify_values. */
 MEGA_API mega_input mega_classifier_input(const mega_classifier* classifier);
 
 /* Samples per second of the audio it reads; 0 if it reads something else. */
@@ -264,18 +266,23 @@ MEGA_API int64_t mega_classifier_rate(const mega_classifier* classifier);
 /* Numbers at each position: 1 for audio, the channels of a series; 0 if it reads text or images. */
 MEGA_API int64_t mega_classifier_channels(const mega_classifier* classifier);
 
-/* Size of the images it reads, in pixels; 0 if it reads something else. */
+/* Size of the images it reads, in pixels; 0 if it reads something else. Pictures of other sizes are scaled
+ * and cropped as in training. */
 MEGA_API int64_t mega_classifier_height(const mega_classifier* classifier);
 MEGA_API int64_t mega_classifier_width(const mega_classifier* classifier);
+
+/* Channels of the images it reads: 1 for shades of grey, 3 for red, green and blue; 0 if it reads something
+ * else. Pictures with others are converted. */
+MEGA_API int64_t mega_classifier_image_channels(const mega_classifier* classifier);
 
 /* Nonzero if the model can classify unbounded input (`mega predict --stream`). */
 MEGA_API int32_t mega_classifier_can_stream(const mega_classifier* classifier);
 
-/* Classifies a text, two texts (a matcher), or an image given as grey values, one byte each, row by row:
- * bytes[i] bytes at documents[i], encoded as in training. `outputs` has space for `output_count` floats, at
- * least mega_classifier_outputs; it receives logits of the classes (apply softmax for probabilities), or the
- * predicted numbers in the units of the training data. An error for a model of audio or series, and if an
- * output is not finite. */
+/* Classifies a text, two texts (a matcher), or an image of the model's size given as grey values, one byte
+ * each, row by row: bytes[i] bytes at documents[i], encoded as in training. `outputs` has space for
+ * `output_count` floats, at least mega_classifier_outputs; it receives logits of the classes (apply softmax
+ * for probabilities), or the predicted numbers in the units of the training data. An error for a model of
+ * audio or series, and if an output is not finite. */
 MEGA_API mega_status mega_classify_bytes(const mega_classifier* classifier, const char* const* documents,
                                          const size_t* bytes, size_t document_count, float* outputs,
                                          size_t output_count, mega_error* error);
@@ -286,6 +293,19 @@ MEGA_API mega_status mega_classify_bytes(const mega_classifier* classifier, cons
 MEGA_API mega_status mega_classify_values(const mega_classifier* classifier, const float* values,
                                           size_t count, float* outputs, size_t output_count,
                                           mega_error* error);
+
+/* The same for a picture file: JPEG, PNG, WebP, PGM or PPM, known by its content, of any size and colours,
+ * the way up that its EXIF data says. An error for a model of anything but images, and for a file that is
+ * damaged or too large. */
+MEGA_API mega_status mega_classify_picture_file(const mega_classifier* classifier, const char* path,
+                                                float* outputs, size_t output_count, mega_error* error);
+
+/* The same for a picture in memory, of any size: height x width x channels bytes, row by row from the top,
+ * the channels of a pixel together. Channels: 1 (grey), 2 (grey, alpha), 3 (red, green, blue) or 4 (red,
+ * green, blue, alpha); what is transparent lies on white. */
+MEGA_API mega_status mega_classify_pixels(const mega_classifier* classifier, const uint8_t* pixels,
+                                          int64_t height, int64_t width, int64_t channels, float* outputs,
+                                          size_t output_count, mega_error* error);
 
 /* ---- Translators ---- */
 

@@ -19,11 +19,14 @@
 #include "mega/base/version.h"
 #include "mega/config/files/model_path.h"
 #include "mega/data/encoder.h"
+#include "mega/data/formats/picture.h"
+#include "mega/data/readers/readers.h"
 #include "mega/infer/generation/sampler.h"
 #include "mega/infer/generation/text_generator.h"
 #include "mega/infer/models/answer.h"
 #include "mega/infer/models/classifier.h"
 #include "mega/infer/models/classifier_stream.h"
+#include "mega/infer/models/open_model.h"
 #include "mega/infer/models/translator.h"
 #include "mega/infer/models/translator_decoder.h"
 #include "mega/infer/session.h"
@@ -52,7 +55,7 @@ struct mega_generation {
 };
 
 struct mega_classifier {
-  std::shared_ptr<const mega::infer::Classifier> model;
+  std::shared_ptr<const mega::infer::SequenceModel> model;
   std::unique_ptr<mega::infer::ThreadPool> pool;
   mega_input input;
 };
@@ -198,15 +201,21 @@ const Input* input_as(const mega_classifier* classifier) {
   return std::get_if<Input>(&classifier->model->signature().input.input);
 }
 
+// What classifies its input.
+const char* function_for(mega_input input) {
+  if (input == MEGA_INPUT_TEXT) return "mega_classify_bytes";
+  return input == MEGA_INPUT_IMAGE ? "mega_classify_pixels" : "mega_classify_values";
+}
+
 // A model without a signature is left to the encoder, which says what is missing.
 void require_input(const mega_classifier& classifier, std::initializer_list<mega_input> accepted,
-                   const char* what, const char* function) {
+                   const char* what) {
   const mega_input input = mega_classifier_input(&classifier);
   if (input == MEGA_INPUT_UNKNOWN) return;
   const auto& options = classifier.model->signature().input.input;
   mega::require(std::find(accepted.begin(), accepted.end(), input) != accepted.end(), "this model reads ",
                 std::visit([](const auto& kind) { return kind.kind; }, options), ", not ", what, ": use ",
-                function);
+                function_for(input));
 }
 
 void check_finite(std::span<const float> numbers) {
@@ -216,7 +225,7 @@ void check_finite(std::span<const float> numbers) {
 
 void classify(const mega_classifier& classifier, const mega::data::Record& record, size_t documents,
               std::span<float> outputs) {
-  const mega::infer::Classifier& model = *classifier.model;
+  const mega::infer::SequenceModel& model = *classifier.model;
   const mega::data::Encoder& encoder = model.encoder();
   mega::require(static_cast<int64_t>(documents) == model.documents(), "this model reads ", model.documents(),
                 " document(s), not ", documents);
@@ -403,7 +412,7 @@ mega_status mega_classifier_open(const char* path, int32_t threads, mega_classif
     const std::filesystem::path file = mega::model_path(&at(path, "a path"));
     mega::ModelFile model = mega::ModelFile::open(file);
     const mega_input input = input_of(model, file.string());
-    return mega_classifier{std::make_shared<const mega::infer::Classifier>(std::move(model), file.string()),
+    return mega_classifier{mega::infer::open_model(std::move(model), file.string()),
                            std::make_unique<mega::infer::ThreadPool>(threads), input};
   });
 }
@@ -443,10 +452,16 @@ int64_t mega_classifier_width(const mega_classifier* classifier) {
   return image == nullptr ? 0 : image->width;
 }
 
+int64_t mega_classifier_image_channels(const mega_classifier* classifier) {
+  const auto* image = input_as<mega::ImageInput>(classifier);
+  return image == nullptr ? 0 : image->channels;
+}
+
 int32_t mega_classifier_can_stream(const mega_classifier* classifier) {
   if (classifier == nullptr) return 0;
-  const mega::infer::Classifier& model = *classifier->model;
-  return mega::infer::why_not_streaming(model.options(), model.documents()).empty() ? 1 : 0;
+  const auto* model = dynamic_cast<const mega::infer::Classifier*>(classifier->model.get());
+  if (model == nullptr) return 0;
+  return mega::infer::why_not_streaming(model->options(), model->documents()).empty() ? 1 : 0;
 }
 
 const char* mega_classifier_class(const mega_classifier* classifier, int64_t index) {
@@ -459,8 +474,7 @@ mega_status mega_classify_bytes(const mega_classifier* classifier, const char* c
                                 const size_t* bytes, size_t document_count, float* outputs,
                                 size_t output_count, mega_error* error) {
   return guarded(error, [&] {
-    require_input(at(classifier, "a classifier"), {MEGA_INPUT_TEXT, MEGA_INPUT_IMAGE}, "bytes",
-                  "mega_classify_values");
+    require_input(at(classifier, "a classifier"), {MEGA_INPUT_TEXT, MEGA_INPUT_IMAGE}, "bytes");
     const auto texts = array(documents, document_count, "documents");
     const auto lengths = array(bytes, document_count, "numbers of bytes");
     const auto text = [&](size_t i) {
@@ -478,8 +492,8 @@ mega_status mega_classify_bytes(const mega_classifier* classifier, const char* c
 mega_status mega_classify_values(const mega_classifier* classifier, const float* values, size_t count,
                                  float* outputs, size_t output_count, mega_error* error) {
   return guarded(error, [&] {
-    require_input(at(classifier, "a classifier"), {MEGA_INPUT_AUDIO, MEGA_INPUT_SERIES}, "numbers",
-                  "mega_classify_bytes");
+    const mega_classifier& own = at(classifier, "a classifier");
+    require_input(own, {MEGA_INPUT_AUDIO, MEGA_INPUT_SERIES}, "numbers");
     const auto all = array(values, count, "values");
     mega::data::Record record;
     record.where = "the input";
@@ -487,6 +501,33 @@ mega_status mega_classify_values(const mega_classifier* classifier, const float*
       mega::require(std::isfinite(x), "the input contains ", x, ": expected finite numbers");
     record.values.assign(all.begin(), all.end());
     classify(at(classifier, "a classifier"), record, 1, array(outputs, output_count, "outputs"));
+  });
+}
+
+mega_status mega_classify_picture_file(const mega_classifier* classifier, const char* path, float* outputs,
+                                       size_t output_count, mega_error* error) {
+  return guarded(error, [&] {
+    const mega_classifier& own = at(classifier, "a classifier");
+    require_input(own, {MEGA_INPUT_IMAGE}, "pictures");
+    const std::string file = &at(path, "a path");
+    classify(own, mega::data::read_image(file, own.model->signature().data), 1,
+             array(outputs, output_count, "outputs"));
+  });
+}
+
+mega_status mega_classify_pixels(const mega_classifier* classifier, const uint8_t* pixels, int64_t height,
+                                 int64_t width, int64_t channels, float* outputs, size_t output_count,
+                                 mega_error* error) {
+  return guarded(error, [&] {
+    const mega_classifier& own = at(classifier, "a classifier");
+    require_input(own, {MEGA_INPUT_IMAGE}, "pictures");
+    mega::require(channels >= 1 && channels <= 4, "a picture of ", channels, " channels; expected 1 to 4");
+    mega::data::Record record;
+    record.where = "the input";
+    mega::data::set_size(record.picture, height, width, channels, record.where);
+    const auto all = array(pixels, record.picture.samples.size(), "pixels");
+    std::copy(all.begin(), all.end(), record.picture.samples.begin());
+    classify(own, record, 1, array(outputs, output_count, "outputs"));
   });
 }
 

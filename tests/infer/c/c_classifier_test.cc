@@ -5,10 +5,13 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "mega/base/files/file.h"
+#include "mega/infer/models/answer.h"
 #include "mega/infer/models/classifier.h"
+#include "mega/infer/models/image_classifier.h"
 #include "mega/mega.h"
 #include "tests/base/helpers.h"
 #include "tests/infer/c/c_handle.h"
@@ -194,6 +197,79 @@ TEST_F(CClassifierTest, WhatItReads) {
   EXPECT_EQ(mega_classifier_height(classifier.get()), 3);
   EXPECT_EQ(mega_classifier_width(classifier.get()), 5);
   EXPECT_EQ(mega_classifier_channels(classifier.get()), 0);
+}
+
+TEST_F(CClassifierTest, Pictures) {
+  const ImageClassifierOptions options = testing::tiny_image_classifier();
+  const CClassifier classifier = open({options}, testing::picture_signature(options));
+  EXPECT_EQ(mega_classifier_input(classifier.get()), MEGA_INPUT_IMAGE);
+  EXPECT_EQ(mega_classifier_height(classifier.get()), 9);
+  EXPECT_EQ(mega_classifier_width(classifier.get()), 14);
+  EXPECT_EQ(mega_classifier_image_channels(classifier.get()), 3);
+  EXPECT_EQ(mega_classifier_channels(classifier.get()), 0);
+  EXPECT_EQ(mega_classifier_outputs(classifier.get()), 3);
+  EXPECT_EQ(mega_classifier_can_stream(classifier.get()), 0);
+
+  // A picture of another size than the model's, as pixels and as a file.
+  constexpr int64_t kHeight = 21, kWidth = 33;
+  std::vector<uint8_t> pixels;
+  for (int64_t i = 0; i < kHeight * kWidth * 3; ++i) pixels.push_back(static_cast<uint8_t>(i * 7919 % 256));
+  const std::filesystem::path file = folder_ / "picture.ppm";
+  write_file(file, "P6 33 21 255\n" + std::string(pixels.begin(), pixels.end()));
+  std::vector<float> outputs(3), of_file(3);
+  const auto classify = [&](int64_t height, int64_t width, int64_t channels, float* to, size_t count) {
+    return mega_classify_pixels(classifier.get(), pixels.data(), height, width, channels, to, count, &error_);
+  };
+  ASSERT_EQ(classify(kHeight, kWidth, 3, outputs.data(), 3), MEGA_OK) << error_.message;
+  ASSERT_EQ(mega_classify_picture_file(classifier.get(), file.c_str(), of_file.data(), 3, &error_), MEGA_OK)
+      << error_.message;
+  EXPECT_EQ(of_file, outputs);
+
+  // As the C++ interface.
+  data::Record record;
+  record.picture = data::Picture(kHeight, kWidth, 3);
+  record.picture.samples = pixels;
+  const auto model = ImageClassifier::open(path_);
+  ThreadPool pool(1);
+  Workspace work;
+  EXPECT_EQ(outputs, outputs_of(*model, model->encoder(), record, {pool, work}));
+
+  // Grey is the same in all colours.
+  std::vector<uint8_t> grey(pixels.begin(), pixels.begin() + kHeight * kWidth), colours;
+  for (const uint8_t level : grey) colours.insert(colours.end(), 3, level);
+  ASSERT_EQ(classify(kHeight, kWidth, 1, outputs.data(), 3), MEGA_OK) << error_.message;
+  pixels = colours;
+  ASSERT_EQ(classify(kHeight, kWidth, 3, of_file.data(), 3), MEGA_OK) << error_.message;
+  EXPECT_EQ(of_file, outputs);
+
+  EXPECT_EQ(classify(kHeight, kWidth, 3, outputs.data(), 2), MEGA_ERROR_ROOM);
+  for (const auto& [height, width, channels] : std::vector<std::tuple<int64_t, int64_t, int64_t>>{
+           {0, 1, 3}, {-1, 5, 3}, {1, 1, 0}, {1, 1, 5}, {INT64_MAX, INT64_MAX, 3}, {1 << 20, 1 << 20, 1}})
+    EXPECT_EQ(classify(height, width, channels, outputs.data(), 3), MEGA_ERROR_REQUEST);
+  EXPECT_EQ(mega_classify_pixels(classifier.get(), nullptr, 1, 1, 3, outputs.data(), 3, &error_),
+            MEGA_ERROR_REQUEST);
+  EXPECT_EQ(mega_classify_picture_file(classifier.get(), nullptr, outputs.data(), 3, &error_),
+            MEGA_ERROR_REQUEST);
+  write_file(file, "no picture");
+  EXPECT_EQ(mega_classify_picture_file(classifier.get(), file.c_str(), outputs.data(), 3, &error_),
+            MEGA_ERROR_REQUEST);
+  EXPECT_PRED2(contains, std::string(error_.message), "picture.ppm: not a PNG, JPEG, WebP");
+  const float value = 0.5F;
+  EXPECT_EQ(mega_classify_values(classifier.get(), &value, 1, outputs.data(), 3, &error_),
+            MEGA_ERROR_REQUEST);
+  EXPECT_STREQ(error_.message, "this model reads image, not numbers: use mega_classify_pixels");
+}
+
+TEST_F(CClassifierTest, ATextModelReadsNoPictures) {
+  Signature signature;
+  signature.classes = {"a", "b", "c"};
+  const CClassifier classifier = open({testing::tiny_classifier()}, signature);
+  const uint8_t pixel = 0;
+  float outputs[3];
+  EXPECT_EQ(mega_classify_pixels(classifier.get(), &pixel, 1, 1, 1, outputs, 3, &error_), MEGA_ERROR_REQUEST);
+  EXPECT_STREQ(error_.message, "this model reads text, not pictures: use mega_classify_bytes");
+  EXPECT_EQ(mega_classify_picture_file(classifier.get(), "a.png", outputs, 3, &error_), MEGA_ERROR_REQUEST);
+  EXPECT_EQ(mega_classifier_image_channels(classifier.get()), 0);
 }
 
 TEST_F(CClassifierTest, ModelWithoutSignature) {
