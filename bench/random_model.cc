@@ -9,9 +9,15 @@
 
 namespace mega::bench {
 
-void write_random_model(const std::filesystem::path& path, const ModelOptions& options) {
-  const auto model = baselines::make_token_model(options);
+void write_random_model(const std::filesystem::path& path, const ModelOptions& options,
+                        const Signature* signature) {
+  std::shared_ptr<torch::nn::Module> model;
+  if (token_options(options) != nullptr)
+    model = baselines::make_token_model(options);
+  else
+    model = baselines::make_sequence_model(options);
   const ops::NamedTensors weights = train::weights_of(*model);
+  if (signature != nullptr) return train::save_model(path, options, *signature, weights);
   const ops::TensorViews views(weights);
   write_model_file(path, options, views.views());
 }

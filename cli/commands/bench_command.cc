@@ -16,10 +16,10 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
          "table", s.table,
          "what to measure: ema, attention, layer (one block, forward), step (training step), train (the "
          "whole training loop), lm (scoring text), decode (engine, token by token), translate (beam "
-         "search), stream (a very long text) or images (making pictures ready)")
+         "search), predict (engine, pictures), stream (a very long text) or images (making pictures ready)")
       ->required()
-      ->check(CLI::IsMember(
-          {"ema", "attention", "layer", "step", "train", "lm", "decode", "translate", "stream", "images"}));
+      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm", "decode", "translate",
+                             "predict", "stream", "images"}));
   sub->add_option("--preset", s.preset,
                   "preset or .toml file with the model sizes (default: depends on the table)");
   sub->add_option("--length", s.lengths,

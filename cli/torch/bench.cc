@@ -3,6 +3,7 @@
 #include "bench/benchmarks.h"
 #include "bench/decode.h"
 #include "bench/images.h"
+#include "bench/picture_predict.h"
 #include "bench/stream.h"
 #include "bench/translate.h"
 #include "cli/torch/torch_commands.h"
@@ -33,6 +34,9 @@ struct Bench : BenchCommand {
       print(table.markdown(), table.json());
     } else if (settings.table == "translate") {
       const bench::TranslateTable table = bench::run_translate(translate_settings());
+      print(table.markdown(), table.json());
+    } else if (settings.table == "predict") {
+      const bench::PicturePredictTable table = bench::run_picture_predict(predict_settings());
       print(table.markdown(), table.json());
     } else {
       const auto rows = bench::run_table(settings);
@@ -73,6 +77,15 @@ struct Bench : BenchCommand {
     images.data = data;
     images.repeats = settings.repeats;
     return images;
+  }
+
+  bench::PicturePredictSettings predict_settings() const {
+    bench::PicturePredictSettings predict;
+    if (!settings.preset.empty()) predict.preset = settings.preset;
+    if (settings.batch > 0) predict.batch = settings.batch;
+    predict.threads = settings.threads;
+    predict.repeats = settings.repeats;
+    return predict;
   }
 
   void print(const std::string& markdown, const std::string& rows) const {
