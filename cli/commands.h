@@ -40,6 +40,7 @@ void add_help(CLI::App& app, bool page_per_command);
 void add_quantize(CLI::App& app);
 void add_average(CLI::App& app);
 void add_import(CLI::App& app);
+void add_export(CLI::App& app);
 void add_data(CLI::App& app);
 void add_presets(CLI::App& app);
 

@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/commands/bench_command.h"
 #include "cli/commands/eval_command.h"
-#include "cli/commands/export.h"
 #include "cli/commands/train_command.h"
 #include "cli/program.h"
 #include "cli/torch_program.h"

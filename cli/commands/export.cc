@@ -1,10 +1,9 @@
-#include "cli/commands/export.h"
-
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "cli/commands.h"
 #include "mega/base/options/options.h"
 #include "mega/base/printable.h"
 #include "mega/config/export/export_model.h"
@@ -33,13 +32,14 @@ void add_export(CLI::App& app) {
   auto command = std::make_shared<ExportCommand>();
   CLI::App* sub = app.add_subcommand("export", "write a model as a file of another program");
   sub->add_option("model", command->model, "model file, or folder of a run")->required()->type_name("MODEL");
-  sub->add_option("--to", command->to,
-                  "fairseq: a checkpoint that the released program loads; safetensors: the weights alone, "
-                  "under the released names")
+  sub->add_option(
+         "--to", command->to,
+         "fairseq: a checkpoint that the released program loads; huggingface: a folder with config.json "
+         "and model.safetensors; safetensors: the weights alone, under the released names")
       ->required()
-      ->check(CLI::IsMember({"fairseq", "safetensors"}));
+      ->check(CLI::IsMember({"fairseq", "huggingface", "safetensors"}));
   sub->add_option("--out", command->out,
-                  "output file (default: in this folder, NAME.pt or NAME.weights.safetensors)")
+                  "output (default: in this folder, NAME.pt, NAME-huggingface or NAME.weights.safetensors)")
       ->type_name("FILE");
   sub->callback([command] { command->run(); });
 }

@@ -96,11 +96,13 @@ void ImportCommand::run() const {
 
 void add_import(CLI::App& app) {
   auto command = std::make_shared<ImportCommand>();
-  CLI::App* sub = app.add_subcommand(
-      "import", "write a model file from a checkpoint of the released programs (PyTorch, fairseq)");
+  CLI::App* sub = app.add_subcommand("import",
+                                     "write a model file from a checkpoint of the released programs "
+                                     "(PyTorch, fairseq) or of Hugging Face's");
   sub->add_option(
          "checkpoint", command->request.checkpoint,
-         "checkpoint (*.pt, *.bin, *.safetensors), or zip archive of checkpoints; nothing in it is executed")
+         "checkpoint (*.pt, *.bin, *.safetensors), zip archive of checkpoints, or folder of a Hugging Face "
+         "model; nothing in it is executed")
       ->required()
       ->type_name("FILE");
   sub->add_option("--member", command->request.member,
@@ -115,6 +117,10 @@ void add_import(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("FILE");
   sub->add_option("--codes", command->request.files.codes, "BPE codes of a translator")->type_name("FILE");
+  sub->add_option(
+         "--statistics", command->request.files.statistics,
+         "model of `mega train` on the same sounds, whose mean and deviation of samples are taken over")
+      ->type_name("MODEL");
   sub->add_option("--classes", command->request.files.classes,
                   "names of a classifier's classes, one per line, in the order of its outputs")
       ->type_name("FILE");

@@ -65,7 +65,7 @@ BlockActivations cross_activations(const BlockOptions& block) {
 }
 
 double output_multiply_adds(const TokenOptions& options, int64_t width) {
-  return output_rows(options) * real(width);
+  return (output_rows(options) + (options.output_dense ? real(width) : 0.0)) * real(width);
 }
 
 double output_bytes(const TokenOptions& options, int64_t width, int64_t tokens) {

@@ -103,8 +103,8 @@ void fit_vocabulary(Recipe& recipe, const Signature& signature) {
   const int64_t types = make_tokenizer(signature, INT64_MAX)->size();
   SequenceOptions& model = *sequence_options(recipe.model);
   // As many as an imported model has, whose embeddings may be any number.
-  if (model.vocabulary == types + kReservedTokens) return;
-  model.vocabulary = embedding_count(types, kReservedTokens);
+  if (model.vocabulary == types + reserved_tokens(model)) return;
+  model.vocabulary = embedding_count(types, reserved_tokens(model));
 }
 
 }  // namespace mega::data

@@ -16,18 +16,20 @@ EncoderModel::EncoderModel(const SequenceOptions& options, int64_t documents, in
     : documents_(static_cast<size_t>(documents)),
       channels_(options.channels),
       pooling_(options.pooling),
+      activation_(options.head_activation),
       dropout_(dropout) {
   hidden_ = torch::nn::Linear(documents * width, options.head);
   torch::nn::ModuleList layer, classifier;
   layer->push_back(hidden_);
   classifier->push_back(layer);
   register_module("classifier", classifier);
-  output_ =
-      register_module("sentence_projection_layer",
-                      torch::nn::Linear(torch::nn::LinearOptions(options.head, options.classes).bias(false)));
+  output_ = register_module(
+      "sentence_projection_layer",
+      torch::nn::Linear(torch::nn::LinearOptions(options.head, options.classes).bias(options.head_bias)));
   torch::nn::init::xavier_uniform_(hidden_->weight);
   torch::nn::init::zeros_(hidden_->bias);
   torch::nn::init::xavier_uniform_(output_->weight);
+  if (options.head_bias) torch::nn::init::zeros_(output_->bias);
 
   auto holder = std::make_shared<torch::nn::Module>();
   encoder_ = holder->register_module("encoder", std::make_shared<torch::nn::Module>());
@@ -60,7 +62,9 @@ Tensor EncoderModel::predict(const std::vector<Sequences>& documents) {
 Tensor EncoderModel::classify(const Tensor& representation) {
   const Tensor hidden =
       ops::dropout(hidden_->forward(representation), ops::draw_dropout(dropout_, is_training()));
-  const Tensor outputs = output_->forward(ops::activate(hidden, Activation::gelu));
+  const bool is_tanh = activation_ == HeadActivation::tanh;
+  const Tensor outputs =
+      output_->forward(is_tanh ? torch::tanh(hidden) : ops::activate(hidden, Activation::gelu));
   ops::watch("classifier", outputs);
   return outputs;
 }

@@ -36,6 +36,7 @@ class EncoderModel : public SequenceModel {
   size_t documents_;
   int64_t channels_;
   Pooling pooling_;
+  HeadActivation activation_;
   double dropout_, scale_ = 1.0;
   torch::nn::Linear hidden_{nullptr}, output_{nullptr};
   std::shared_ptr<torch::nn::Module> encoder_;

@@ -25,7 +25,7 @@ Padding::Padding(const Sequences& batch, int64_t channels) {
 }
 
 Tensor Padding::pool(const Tensor& x, Pooling pooling) const {
-  if (pooling == Pooling::cls) return x.select(1, 0);
+  if (pooling != Pooling::mean) return x.select(1, 0);
   return nn::zero_padding(x, mask_).sum(1) / lengths_.unsqueeze(1).to(x.scalar_type());
 }
 

@@ -14,11 +14,13 @@ using torch::Tensor;
 
 double root(int64_t width) { return std::sqrt(static_cast<double>(width)); }
 
-// Registers a parameter as NAME.weight of the holder.
-Tensor register_weight(torch::nn::Module& holder, const char* name, std::vector<int64_t> sizes) {
-  auto module = std::make_shared<torch::nn::Module>();
-  holder.register_module(name, module);
-  return module->register_parameter("weight", torch::empty(sizes));
+// Registers a parameter as NAME.PARAMETER of the holder.
+Tensor register_weight(torch::nn::Module& holder, const char* name, std::vector<int64_t> sizes,
+                       const char* parameter = "weight") {
+  const auto children = holder.named_children();
+  auto module = children.contains(name) ? children[name] : std::make_shared<torch::nn::Module>();
+  if (!children.contains(name)) holder.register_module(name, module);
+  return module->register_parameter(parameter, torch::empty(sizes));
 }
 
 Tensor register_embeddings(torch::nn::Module& holder, int64_t vocabulary, int64_t width) {
@@ -76,6 +78,17 @@ TokenOutput::TokenOutput(const TokenOptions& options, int64_t width, const Token
   } else {
     *this = TokenOutput(options.vocabulary, width, decoder);
   }
+  const torch::NoGradGuard guard;
+  if (options.output_dense) {
+    dense_ = register_weight(decoder, "output_dense", {width, width});
+    dense_bias_ = register_weight(decoder, "output_dense", {width}, "bias");
+    torch::nn::init::xavier_uniform_(dense_);
+    dense_bias_.zero_();
+  }
+  if (options.output_bias) {
+    bias_ = register_weight(decoder, "output_projection", {options.vocabulary}, "bias");
+    bias_.zero_();
+  }
 }
 
 TokenOutput::TokenOutput(int64_t vocabulary, int64_t width, torch::nn::Module& decoder) {
@@ -84,15 +97,25 @@ TokenOutput::TokenOutput(int64_t vocabulary, int64_t width, torch::nn::Module& d
   weight_.normal_(0.0, 1.0 / root(width));
 }
 
+Tensor TokenOutput::before(const Tensor& features) const {
+  return dense_.defined() ? torch::tanh(ops::linear(features, dense_, dense_bias_)) : features;
+}
+
 Tensor TokenOutput::losses(const Tensor& features, const Tensor& targets, double smoothing) {
-  if (!adaptive_) return ops::softmax_losses(features, weight_, targets, smoothing);
+  const Tensor x = before(features);
+  if (!adaptive_ && bias_.defined()) {  // the weights of one more input, which is 1
+    const Tensor weight = torch::cat({weight_, bias_.unsqueeze(1)}, 1);
+    return ops::softmax_losses(torch::cat({x, torch::ones_like(x.slice(1, 0, 1))}, 1), weight, targets,
+                               smoothing);
+  }
+  if (!adaptive_) return ops::softmax_losses(x, weight_, targets, smoothing);
   require(smoothing == 0.0, "an adaptive softmax has no label smoothing");
   return adaptive_->losses(features, targets);
 }
 
 Tensor TokenOutput::log_probabilities(const Tensor& features) {
   return adaptive_ ? adaptive_->log_probabilities(features)
-                   : torch::log_softmax(ops::linear(features, weight_, {}), -1);
+                   : torch::log_softmax(ops::linear(before(features), weight_, bias_), -1);
 }
 
 }  // namespace mega::models

@@ -30,7 +30,7 @@ class TokenEmbedding {
 
 // The distribution of the next token: a softmax with its own weights or tied to the embeddings, or an
 // adaptive softmax. Parameters are registered in `decoder` under the released names output_projection and
-// adaptive_softmax.
+// adaptive_softmax. A layer with tanh may come before it, as output_dense.
 class TokenOutput {
  public:
   TokenOutput(const TokenOptions& options, int64_t width, const TokenEmbedding& embedding,
@@ -44,6 +44,10 @@ class TokenOutput {
   torch::Tensor log_probabilities(const torch::Tensor& features);
 
  private:
+  torch::Tensor before(const torch::Tensor& features) const;  // (M, D) -> (M, D), the input of the softmax
+
+  torch::Tensor dense_, dense_bias_;       // (D, D), (D); undefined for none
+  torch::Tensor bias_;                     // (V); undefined for none
   torch::Tensor weight_;                   // (V, D); undefined with bands
   nn::AdaptiveSoftmax adaptive_{nullptr};  // empty without bands
 };

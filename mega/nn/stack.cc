@@ -33,7 +33,7 @@ MegaStack::MegaStack(const StackOptions& options, torch::nn::Module& holder)
     layers->push_back(blocks_.back());
   }
   holder.register_module(options.blocks, layers);
-  if (block.prenorm)
+  if (block.prenorm && options.final_norm)
     final_norm_ = holder.register_module("final_norm",
                                          SequenceNorm(block.width, block.norm, options.affine_final_norm));
 }

@@ -179,6 +179,10 @@ TEST(ModelBuilders, TensorTableCoversEveryOption) {
   language.tie_output = false;
   language.embedding_width = 6;
   all("untied");
+  language.output_dense = language.output_bias = classifier.head_bias = true;
+  language.final_norm = classifier.final_norm = false;
+  all("as Hugging Face");
+  language.output_dense = language.output_bias = false;
   language.tie_output = true;
   language.embedding_width = 0;
   language.cutoffs = {20, 60};

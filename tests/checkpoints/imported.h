@@ -21,9 +21,13 @@ namespace mega::testing {
 inline std::vector<CheckpointCase> importable_cases() {
   std::vector<CheckpointCase> cases;
   for (CheckpointCase& one : checkpoint_cases())
-    if (!one.description.contains("members") && one.description.at("family") != "huggingface")
-      cases.push_back(std::move(one));
+    if (!one.description.contains("members")) cases.push_back(std::move(one));
   return cases;
+}
+
+// What is imported: a file, or the folder of one of Hugging Face's models.
+inline std::filesystem::path checkpoint_of(const CheckpointCase& one) {
+  return one.description.at("family") == "huggingface" ? one.folder : one.folder / "model.pt";
 }
 
 // The matrix of a safetensors file, row by row.
@@ -68,11 +72,23 @@ inline void expect_close(std::span<const float> expected, std::span<const float>
   EXPECT_LE(worst, 1e-5 * largest) << what;
 }
 
+// log softmax of each row of (rows, types).
+inline std::vector<float> log_softmax(std::span<const float> logits, size_t types) {
+  std::vector<float> result;
+  for (size_t begin = 0; begin < logits.size(); begin += types) {
+    double sum = 0.0;
+    for (const float logit : logits.subspan(begin, types)) sum += std::exp(static_cast<double>(logit));
+    for (const float logit : logits.subspan(begin, types))
+      result.push_back(static_cast<float>(static_cast<double>(logit) - std::log(sum)));
+  }
+  return result;
+}
+
 class ImportedCheckpoint : public ::testing::TestWithParam<CheckpointCase> {
  protected:
   ImportedCheckpoint()
       : expected_(Safetensors::open(GetParam().folder / "expected.safetensors")),
-        model_(import_checkpoint({GetParam().folder / "model.pt", "", {}})) {
+        model_(import_checkpoint({checkpoint_of(GetParam()), "", {}})) {
     model_.write(path_);
   }
 
@@ -83,6 +99,15 @@ class ImportedCheckpoint : public ::testing::TestWithParam<CheckpointCase> {
   Rows<Value> expected(const std::string& name) const {
     return {expected_, name};
   }
+  // The tokens of a row of in.input_ids without padding, which stands behind them.
+  std::vector<Token> unmasked(int64_t i) const {
+    const auto tokens = expected<int64_t>("in.input_ids"), mask = expected<int64_t>("in.attention_mask");
+    std::vector<Token> row;
+    for (size_t k = 0; k < tokens[i].size(); ++k)
+      if (mask[i][k] != 0) row.push_back(static_cast<Token>(tokens[i][k]));
+    return row;
+  }
+  bool is_huggingface() const { return is_expected("in.input_ids"); }
   bool is_expected(const std::string& name) const { return expected_.find(name) != nullptr; }
 
   ScratchFolder folder_;

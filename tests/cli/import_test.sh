@@ -30,6 +30,27 @@ head -3 classes.txt >few.txt
 expect 1 "has 3 lines, expected 7" import "$checkpoints/image/model.pt" --classes few.txt --out few.safetensors
 expect 1 "names of classes are for classifiers" import "$checkpoints/lm-tied/model.pt" --classes few.txt
 
+# Models of Hugging Face: the folder, or one of its files; tokens are numbers.
+expect 0 "MegaForSequenceClassification" import "$checkpoints/hf-sequence-classification" --out hf.safetensors
+echo "5 6 7" >numbers.txt
+expect 0 "LABEL_" predict hf.safetensors numbers.txt
+expect 0 "MegaForCausalLM" import "$checkpoints/hf-causal-lm/pytorch_model.bin" --out hf-lm.safetensors
+expect 0 "perplexity" score hf-lm.safetensors numbers.txt
+expect 0 "hf-lm-huggingface" export hf-lm.safetensors --to huggingface
+expect 0 "MegaForCausalLM" import hf-lm-huggingface --out hf-again.safetensors
+cmp -s hf-lm.safetensors hf-again.safetensors || failed "an exported model came back with other bits"
+expect 0 "MegaForMaskedLM" import "$checkpoints/hf-masked-lm-chunked" --out masked.safetensors
+expect 1 "not causal" score masked.safetensors numbers.txt
+cp "$checkpoints/hf-causal-lm/pytorch_model.bin" alone.bin
+expect 1 "config.json must lie beside it" import alone.bin
+
+# Sound: statistics come from another model, or samples are standardised already.
+expect 0 "taken as standardised already" import "$checkpoints/speech/model.pt" --out speech.safetensors
+expect 1 "the mean of 0 positions, expected 48" import "$checkpoints/speech/model.pt" \
+  --statistics speech.safetensors --out other.safetensors
+expect 1 "statistics are for models of sound" import "$checkpoints/lra-image/model.pt" \
+  --statistics speech.safetensors --out other.safetensors
+
 # Archives.
 expect 1 "several models" import "$checkpoints/lra-archive/mega.lra.zip"
 expect 1 "mega.lra/listops/checkpoint_best.pt" import "$checkpoints/lra-archive/mega.lra.zip"

@@ -136,6 +136,9 @@ class EngineAgrees : public ::testing::TestWithParam<uint32_t> {
  protected:
   EngineAgrees() { torch::manual_seed(GetParam()); }
 
+  void check(const LanguageModelOptions& options);
+  void check(const ClassifierOptions& options);
+
   ScratchFolder folder_;
   std::filesystem::path path_ = folder_ / "model.safetensors";
   Dice dice_{GetParam()};
@@ -162,8 +165,7 @@ LanguageModelOptions random_language_model(Dice& dice) {
   return options;
 }
 
-TEST_P(EngineAgrees, OnLanguageModels) {
-  const LanguageModelOptions options = random_language_model(dice_);
+void EngineAgrees::check(const LanguageModelOptions& options) {
   ModelOptions all;
   all.model = options;
   SCOPED_TRACE(options_to_json(all).dump());
@@ -215,6 +217,20 @@ TEST_P(EngineAgrees, OnLanguageModels) {
   expect_close(expected.gather(1, as_tensor(next).view({-1, 1})), scores, "scores");
 }
 
+TEST_P(EngineAgrees, OnLanguageModels) { check(random_language_model(dice_)); }
+
+// As Hugging Face's models end. (The layer norm bounds numbers: tanh makes small ones of large ones, with the
+// rounding of the large ones.)
+TEST_P(EngineAgrees, OnLanguageModelsWithOtherEnds) {
+  LanguageModelOptions options = random_language_model(dice_);
+  options.cutoffs.clear();
+  options.block.norm = NormKind::layer;
+  options.final_norm = false;
+  options.output_dense = dice_.coin();
+  options.output_bias = true;
+  check(options);
+}
+
 EncoderClassifierOptions random_classifier(Dice& dice) {
   EncoderClassifierOptions options;
   options.block = random_block(dice, false);
@@ -224,7 +240,7 @@ EncoderClassifierOptions random_classifier(Dice& dice) {
   options.classes = 1 + dice.upto(4);
   options.layers = 1 + dice.upto(2);
   options.head = 12;
-  options.pooling = dice.any<Pooling>();
+  options.pooling = dice.one_of<Pooling>({Pooling::mean, Pooling::cls});
   options.normalize_embedding = !options.block.prenorm && dice.coin();
   return options;
 }
@@ -250,8 +266,7 @@ struct Document {
   }
 };
 
-TEST_P(EngineAgrees, OnClassifiers) {
-  const ClassifierOptions options{random_classifier(dice_)};
+void EngineAgrees::check(const ClassifierOptions& options) {
   ModelOptions all;
   all.model = options;
   SCOPED_TRACE(options_to_json(all).dump());
@@ -267,6 +282,18 @@ TEST_P(EngineAgrees, OnClassifiers) {
     expect_close(model->forward({document.values, {}}), engine->outputs({&view, 1}, {*pool_, work}),
                  "length " + std::to_string(document.length));
   }
+}
+
+TEST_P(EngineAgrees, OnClassifiers) { check(ClassifierOptions(random_classifier(dice_))); }
+
+TEST_P(EngineAgrees, OnClassifiersWithOtherEnds) {
+  EncoderClassifierOptions options = random_classifier(dice_);
+  options.block.norm = NormKind::layer;
+  options.final_norm = false;
+  options.pooling = Pooling::first;
+  options.head_activation = HeadActivation::tanh;
+  options.head_bias = true;
+  check(ClassifierOptions(options));
 }
 
 TEST_P(EngineAgrees, OnMatchers) {

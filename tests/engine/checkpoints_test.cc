@@ -37,6 +37,8 @@ class ModulesRun : public ImportedCheckpoint {
     for (const std::string suffix : {"", "1"})
       if (is_expected("in.tokens" + suffix))
         documents.push_back({integers("in.tokens" + suffix), integers("in.lengths" + suffix)});
+    if (is_huggingface())
+      documents.push_back({integers("in.input_ids"), integers("in.attention_mask").sum(1)});
     for (const char* name : {"in.values", "in.samples"})
       if (is_expected(name)) documents.push_back({floats(name), {}});
     if (is_expected("in.image"))  // colours before rows there, positions before colours here
@@ -53,6 +55,23 @@ class ModulesRun : public ImportedCheckpoint {
     const int64_t types = lprobs.size(2);
     const torch::Tensor wanted = lprobs.masked_select(~mask.unsqueeze(2)).view({-1, types});
     expect_same(wanted, saved.model->log_probabilities(features.view({wanted.size(0), -1})), "log p");
+  }
+
+  // Causal or masked: what the last block made of each position, and log p of every token there.
+  void check_huggingface() {
+    const auto saved = train::load_language_model(path_);
+    saved.model->eval();
+    const torch::Tensor mask = integers("in.attention_mask") == 0;
+    const torch::Tensor features = saved.model->features(integers("in.input_ids"), mask);
+    expect_same(floats("out.hidden"), features, "features");
+    const torch::Tensor rows = ~mask;
+    expect_same(torch::log_softmax(floats("out.logits"), 2).index({rows}),
+                saved.model->log_probabilities(features.index({rows})), "log p");
+    // In training the loss takes another way.
+    const torch::Tensor targets = integers("in.input_ids").index({rows});
+    expect_same(
+        -torch::log_softmax(floats("out.logits"), 2).index({rows}).gather(1, targets.unsqueeze(1)).squeeze(1),
+        saved.model->losses(features.index({rows}), targets), "losses");
   }
 
   // As the released evaluation: other chunks than in training, and one state for the whole text.
@@ -96,6 +115,7 @@ TEST_P(ModulesRun, AsReleased) {
     case ModelTask::image:
       return check_classifier();
     case ModelTask::language:
+      if (is_huggingface()) return check_huggingface();
       check_language_model();
       return check_stream();
     case ModelTask::translation:

@@ -147,9 +147,13 @@ INSTANTIATE_TEST_SUITE_P(Folders, ResumedTraining, ::testing::ValuesIn(resumable
                          [](const auto& one) { return test_name(one.param.name()); });
 
 TEST(ImportedTraining, NeedsTheStateOfAnOptimizer) {
-  ImportRequest request{checkpoint_case("lra-listops").folder / "model.pt", ""};
-  request.training_state = true;
-  EXPECT_PRED2(contains, error_of([&] { import_checkpoint(request); }), "without --training-state");
+  for (const char* name : {"lra-listops", "hf-causal-lm"}) {
+    const CheckpointCase one = checkpoint_case(name);
+    const bool torch = std::filesystem::exists(one.folder / "model.pt");
+    ImportRequest request{torch ? one.folder / "model.pt" : one.folder, ""};
+    request.training_state = true;
+    EXPECT_PRED2(contains, error_of([&] { import_checkpoint(request); }), "without --training-state") << name;
+  }
 }
 
 }  // namespace

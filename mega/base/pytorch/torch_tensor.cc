@@ -67,6 +67,14 @@ TorchTensor::TorchTensor(const TorchStorage& storage, int64_t offset, std::vecto
           " elements");
 }
 
+TorchTensor TorchTensor::first(int64_t count) const {
+  require(!shape_.empty() && count >= 0 && count <= shape_[0], "a tensor of shape ", shape_text(shape_),
+          " has no ", count, " rows");
+  std::vector<int64_t> shape = shape_;
+  shape[0] = count;
+  return {*storage_, offset_, std::move(shape), strides_};
+}
+
 std::optional<std::span<const std::byte>> TorchTensor::contiguous() const {
   int64_t expected = 1;
   for (size_t i = shape_.size(); i-- > 0 && elements_ > 0;) {

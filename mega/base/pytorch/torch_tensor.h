@@ -32,6 +32,9 @@ class TorchTensor {
   int64_t elements() const { return elements_; }
   const TorchStorage& storage() const { return *storage_; }
 
+  // Its first `count` rows, in the same storage.
+  TorchTensor first(int64_t count) const;
+
   // The bytes of all elements, where they lie in order (row major) as they are; else none.
   std::optional<std::span<const std::byte>> contiguous() const;
 

@@ -11,6 +11,8 @@ fs::path export_path(const fs::path& model, ExportFormat format) {
   switch (format) {
     case ExportFormat::fairseq:
       return name + ".pt";
+    case ExportFormat::huggingface:
+      return name + "-huggingface";
     case ExportFormat::safetensors:
       break;
   }
@@ -21,6 +23,8 @@ void export_model(const ModelFile& file, ExportFormat format, const fs::path& pa
   switch (format) {
     case ExportFormat::fairseq:
       return export_fairseq(file, path);
+    case ExportFormat::huggingface:
+      return export_huggingface(file, path);
     case ExportFormat::safetensors:
       return export_safetensors(file, path);
   }

@@ -8,15 +8,16 @@
 
 namespace mega {
 
-enum class ExportFormat { fairseq, safetensors };
+enum class ExportFormat { fairseq, huggingface, safetensors };
 
 template <>
 struct EnumNames<ExportFormat> {
-  static constexpr auto names = enum_table<ExportFormat>(
-      {{ExportFormat::fairseq, "fairseq"}, {ExportFormat::safetensors, "safetensors"}});
+  static constexpr auto names = enum_table<ExportFormat>({{ExportFormat::fairseq, "fairseq"},
+                                                          {ExportFormat::huggingface, "huggingface"},
+                                                          {ExportFormat::safetensors, "safetensors"}});
 };
 
-// Where a model is written unless it is told: NAME.pt or NAME.weights.safetensors.
+// Where a model is written unless it is told: NAME.pt, the folder NAME-huggingface, NAME.weights.safetensors.
 std::filesystem::path export_path(const std::filesystem::path& model, ExportFormat format);
 
 // Writes `path`, of which nothing is left where that fails: an Error says what the other program cannot have.
@@ -24,6 +25,9 @@ void export_model(const ModelFile& file, ExportFormat format, const std::filesys
 
 // A checkpoint that the released program loads: its options, its names, its tied tensors.
 void export_fairseq(const ModelFile& file, const std::filesystem::path& path);
+
+// A folder with config.json and model.safetensors.
+void export_huggingface(const ModelFile& file, const std::filesystem::path& folder);
 
 // The weights alone, under the released names.
 void export_safetensors(const ModelFile& file, const std::filesystem::path& path);

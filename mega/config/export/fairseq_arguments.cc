@@ -128,8 +128,10 @@ class Arguments {
 void add_classifier(Arguments& arguments, const EncoderClassifierOptions& options,
                     const Signature& signature) {
   const BlockOptions& block = options.block;
-  require(options.objective == Objective::classification && options.input != InputKind::series,
-          "the released classifiers tell classes apart, of texts, pixels or samples");
+  require(options.pooling != Pooling::first && options.head_activation == HeadActivation::gelu &&
+              !options.head_bias && options.objective == Objective::classification &&
+              options.input != InputKind::series,
+          "the released classifiers have another head, or another input");
   arguments.add(kClassifier);
   arguments.set_block(block, "encoder", false);
   arguments.set("encoder_layers", options.layers);
@@ -165,6 +167,8 @@ void add_classifier(Arguments& arguments, const EncoderClassifierOptions& option
 }
 
 void add_language(Arguments& arguments, const LanguageModelOptions& options) {
+  require(!options.masked && !options.output_bias && !options.output_dense,
+          "the released language models predict the next token, by one matrix without bias");
   const bool adaptive = !options.cutoffs.empty();
   Json cutoffs;
   if (adaptive) {

@@ -241,7 +241,8 @@ std::shared_ptr<const Tokenizer> check_signature(const Signature& signature,
           "the model has ", options.classes, " outputs, and the file has ",
           regression ? "mean and deviation of " : "names for ", outputs);
   const auto* sequence = dynamic_cast<const SequenceOptions*>(&options);
-  return sequence == nullptr ? nullptr : make_tokenizer(signature, sequence->vocabulary - kReservedTokens);
+  return sequence == nullptr ? nullptr
+                             : make_tokenizer(signature, sequence->vocabulary - reserved_tokens(*sequence));
 }
 
 }  // namespace mega

@@ -8,6 +8,7 @@
 #include "mega/base/error.h"
 #include "mega/base/files/file.h"
 #include "mega/base/strings.h"
+#include "mega/config/files/model_file.h"
 #include "mega/config/import/stand_in_names.h"
 #include "mega/text/bpe_tokenizer.h"
 #include "mega/text/byte_tokenizer.h"
@@ -56,7 +57,10 @@ class Reader {
   }
 
   ImportedSignature run() {
-    if (const SequenceOptions* sequence = sequence_options(options_)) {
+    const SequenceOptions* sequence = sequence_options(options_);
+    require(files_.statistics.empty() || (sequence != nullptr && sequence->input == InputKind::samples),
+            files_.statistics.string(), ": statistics are for models of sound");
+    if (sequence != nullptr) {
       read_sequence(*sequence);
     } else if (const TokenOptions* tokens = token_options(options_)) {
       refuse_codes();
@@ -86,7 +90,7 @@ class Reader {
   void read_sequence(const SequenceOptions& options) {
     refuse_codes();
     if (!files_.classes.empty()) signature().classes = read_class_names(files_.classes, options.classes);
-    const int64_t types = options.vocabulary - kReservedTokens;
+    const int64_t types = options.vocabulary - reserved_tokens(options);
     for (const Dictionary& dictionary : dictionaries_) {
       const bool fits = options.input == InputKind::tokens && dictionary.size() + kFirstSymbol == types;
       const auto names = class_names(dictionary, options.classes);
@@ -142,7 +146,17 @@ class Reader {
     input.length = length;
     input.standardize = Standardize::position;
     signature().input.input = input;
-    note("samples are not standardised: the mean and deviation of the training data are not in a checkpoint");
+    if (files_.statistics.empty())
+      return note(
+          "samples are taken as standardised already: the statistics of the training data are not in a "
+          "checkpoint; --statistics takes them from a model that was trained on the same data");
+    const Signature known =
+        read_signature(ModelFile::open(files_.statistics).tensors, files_.statistics.string());
+    require(std::ssize(known.mean) == length && known.mean.size() == known.deviation.size(),
+            files_.statistics.string(), ": has the mean of ", known.mean.size(), " positions, expected ",
+            length);
+    signature().mean = known.mean;
+    signature().deviation = known.deviation;
   }
 
   void read_images(int64_t pixels) {

@@ -16,6 +16,7 @@ struct DataFiles {
   std::vector<std::filesystem::path> dictionaries;  // dict.txt of tokens, of labels, of two languages
   std::filesystem::path codes;                      // of BPE; empty: none
   std::filesystem::path classes = {};               // names of classes, one per line; empty: none
+  std::filesystem::path statistics = {};  // a model of ours that knows those of the samples; empty: none
 };
 
 // The dictionaries that lie beside a checkpoint under the names that fairseq gives them.

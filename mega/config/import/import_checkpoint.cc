@@ -1,5 +1,6 @@
 #include "mega/config/import/import_checkpoint.h"
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "mega/config/files/checkpoint_files.h"
 #include "mega/config/files/model_file.h"
 #include "mega/config/import/fairseq_options.h"
+#include "mega/config/import/huggingface.h"
 #include "mega/config/import/image_release.h"
 #include "mega/config/import/saved_arguments.h"
 #include "mega/config/recipe/presets.h"
@@ -47,7 +49,7 @@ class Importer {
   explicit Importer(const ImportRequest& request) : request_(request) {}
 
   ImportedModel run() {
-    const std::filesystem::path& path = request_.checkpoint;
+    const std::filesystem::path path = huggingface_tensors(request_.checkpoint);
     if (path.extension() == ".safetensors")
       import_safetensors(path);
     else
@@ -64,7 +66,11 @@ class Importer {
             in_quotes(request_.member));
     model_.file = tensors;
     model_.where = path.string();
-    import_tensors(StateDict(tensors, model_.where));
+    StateDict state(tensors, model_.where);
+    if (is_huggingface(path) && request_.like.empty())
+      import_huggingface(path.parent_path(), state);
+    else
+      import_tensors(state);
   }
 
   // Which program wrote it is told by what is in it.
@@ -76,11 +82,15 @@ class Importer {
     require(root.is_table(), model_.where, ": no model: expected a dict, got ", root.kind_name());
     const bool bare = root.find("model") == nullptr && !root.entries(model_.where).empty() &&
                       root.entries(model_.where)[0].value.is_tensor();
-    const StateDict state(bare ? root : root.at("model", model_.where), model_.where);
+    StateDict state(bare ? root : root.at("model", model_.where), model_.where);
     if (state.was_wrapped())
       model_.notes.emplace_back("names had the prefix \"module.\", of parallel training");
-    require(!state.has_prefix("mega.") && !state.has_prefix("embedding_layer."), model_.where,
-            ": a model of Hugging Face's Mega family, which this version does not import");
+    const bool foreign = state.has_prefix("mega.") || state.has_prefix("embedding_layer.");
+    if (foreign) {
+      require(is_huggingface(path), model_.where,
+              ": a model of Hugging Face's Mega family, whose config.json must lie beside it");
+      return import_huggingface(path.parent_path(), state);
+    }
     if (!request_.like.empty() || bare || root.find("args") == nullptr) {
       require(root.find("cfg") == nullptr || !request_.like.empty(), model_.where,
               ": has no args: it was saved by a later fairseq than the released program");
@@ -141,6 +151,35 @@ class Importer {
   void note_optimizer(const PickleValue* optimizer) {
     if (optimizer != nullptr)
       model_.notes.emplace_back("the state of the optimizer was left out: --training-state keeps it");
+  }
+
+  void import_huggingface(const std::filesystem::path& folder, StateDict& state) {
+    const HuggingFaceConfig config(folder / "config.json");
+    const std::vector<float> added = rename_from_huggingface(state, config);
+    set_model(huggingface_options(config, state), state);
+    add_to_embeddings(added);
+    model_.record.architecture = config.architecture();
+    model_.record.task = "Hugging Face";
+    set_signature(huggingface_signature(config, model_.options, request_.files));
+  }
+
+  // Adds a row to every embedding. Where these are the output layer as well, all scores of a position change
+  // by the same number, which no softmax sees.
+  void add_to_embeddings(const std::vector<float>& row) {
+    if (row.empty()) return;
+    TensorView& embeddings = find_embeddings();
+    std::vector<float>& sums = model_.weights.floats.emplace_back(static_cast<size_t>(embeddings.elements()));
+    std::memcpy(sums.data(), embeddings.data.data(), embeddings.data.size());
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += row[i % row.size()];
+    embeddings.data = std::as_bytes(std::span(sums));
+  }
+
+  TensorView& find_embeddings() {
+    for (TensorView& tensor : model_.weights.tensors)
+      if (tensor.name == "decoder.embed_tokens.weight" ||
+          tensor.name == "encoder.encoder.embed_tokens.embed.weight")
+        return tensor;
+    fail(model_.where, ": has no embeddings of tokens");
   }
 
   // Tensors alone do not say what model they are: a recipe does, and only what depends on the data follows

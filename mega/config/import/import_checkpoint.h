@@ -1,5 +1,6 @@
-// Models that others trained, as models of ours: reads a checkpoint of the released programs, works out the
-// options, and checks every tensor. Needs no libtorch, and executes nothing that a file says.
+// Models that others trained, as models of ours: reads a checkpoint of the released programs or of Hugging
+// Face's, works out the options, and checks every tensor. Needs no libtorch, and executes nothing that a file
+// says.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,12 @@
 namespace mega {
 
 struct ImportRequest {
-  std::filesystem::path checkpoint;
-  std::string member;           // of an archive of several models
-  DataFiles files = {};         // no dictionaries: those that lie beside the checkpoint,
-  bool look_beside = true;      // unless this is false
-  std::string like = {};        // a recipe whose model tensors without options are; empty: none
-  bool training_state = false;  // what a run needs to go on, too
+  std::filesystem::path checkpoint;  // a file, or the folder of a model of Hugging Face's
+  std::string member;                // of an archive of several models
+  DataFiles files = {};              // no dictionaries: those that lie beside the checkpoint,
+  bool look_beside = true;           // unless this is false
+  std::string like = {};             // a recipe whose model tensors without options are; empty: none
+  bool training_state = false;       // what a run needs to go on, too
 };
 
 // What a checkpoint says of its training.

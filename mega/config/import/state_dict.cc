@@ -158,6 +158,22 @@ StateDict::StateDict(const Safetensors& file, std::string where) : where_(std::m
   }
 }
 
+void StateDict::rename(const std::function<std::string(const std::string&)>& new_name) {
+  std::map<std::string, const TorchTensor*, std::less<>> renamed;
+  for (const auto& [name, tensor] : tensors_) {
+    const std::string chosen = new_name(name);
+    require(renamed.emplace(chosen, tensor).second, where_, ": two tensors stand for ", in_quotes(chosen),
+            ", one of them is ", in_quotes(name));
+  }
+  tensors_ = std::move(renamed);
+}
+
+void StateDict::keep_first(const std::string& name, int64_t count) {
+  const auto found = tensors_.find(name);
+  require(found != tensors_.end(), where_, ": model: has no tensor ", in_quotes(name));
+  found->second = &own_.emplace_back(found->second->first(count));
+}
+
 const TorchTensor* StateDict::find(std::string_view name) const {
   const auto found = tensors_.find(name);
   return found == tensors_.end() ? nullptr : found->second;

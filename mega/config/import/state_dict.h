@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -31,6 +32,12 @@ class StateDict {
   bool has_prefix(std::string_view prefix) const;  // of any name
 
   const std::map<std::string, const TorchTensor*, std::less<>>& tensors() const { return tensors_; }
+  // Gives every tensor the name that `new_name` makes of its own; Error where two get the same.
+  void rename(const std::function<std::string(const std::string&)>& new_name);
+  void erase(const std::string& name) { tensors_.erase(name); }
+  // Of a tensor, its first `count` rows alone.
+  void keep_first(const std::string& name, int64_t count);
+
   const std::string& where() const { return where_; }
   bool was_wrapped() const { return was_wrapped_; }
 

@@ -101,7 +101,7 @@ void add_stack_tensors(TensorList& list, const std::string& name, const StackOpt
     list.add_linear(layer + ".nffn.fc1", block.hidden, block.width, ModelPart::feed_forward);
     list.add_linear(layer + ".nffn.fc2", block.width, block.hidden, ModelPart::feed_forward);
   }
-  if (block.prenorm)
+  if (block.prenorm && options.final_norm)
     add_norm_tensors(list, holder + "final_norm", block.width, block.norm, options.affine_final_norm);
 }
 

@@ -16,6 +16,14 @@ int32_t cls_token(const SequenceOptions& options) {
   return has_one ? static_cast<int32_t>(options.vocabulary - 1) : -1;
 }
 
+int64_t reserved_tokens(const SequenceOptions& options) { return options.pooling == Pooling::first ? 0 : 1; }
+
+StackOptions EncoderClassifierOptions::stack() const {
+  StackOptions stack{block, layers, normalize_embedding, block.affine};
+  stack.final_norm = final_norm;
+  return stack;
+}
+
 void EncoderClassifierOptions::check() const {
   validate(block);
   SequenceOptions::check();
@@ -59,6 +67,7 @@ void add_input_embedding_tensors(TensorList& list, const std::string& name, cons
 void add_head_tensors(TensorList& list, const SequenceOptions& options, int64_t documents, int64_t width) {
   list.add_linear("classifier.0.0", options.head, documents * width, ModelPart::head);
   list.add_matrix("sentence_projection_layer.weight", options.classes, options.head, ModelPart::head);
+  if (options.head_bias) list.add("sentence_projection_layer.bias", {options.classes}, ModelPart::head);
 }
 
 }  // namespace mega

@@ -19,8 +19,12 @@ enum class InputKind { tokens, pixels, samples, series };
 // What is predicted: one of the classes, or as many real numbers.
 enum class Objective { classification, regression };
 
-// What stands for the whole sequence: the mean over its positions, or its first one.
-enum class Pooling { mean, cls };
+// What stands for the whole sequence: the mean over its positions, or the first of them, which of texts is a
+// token of its own (cls) or the text's own first one.
+enum class Pooling { mean, cls, first };
+
+// Between the two layers of the head: as released, or as Hugging Face's models have it.
+enum class HeadActivation { gelu, tanh };
 
 template <>
 struct EnumNames<InputKind> {
@@ -36,7 +40,13 @@ struct EnumNames<Objective> {
 };
 template <>
 struct EnumNames<Pooling> {
-  static constexpr auto names = enum_table<Pooling>({{Pooling::mean, "mean"}, {Pooling::cls, "cls"}});
+  static constexpr auto names =
+      enum_table<Pooling>({{Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::first, "first"}});
+};
+template <>
+struct EnumNames<HeadActivation> {
+  static constexpr auto names =
+      enum_table<HeadActivation>({{HeadActivation::gelu, "gelu"}, {HeadActivation::tanh, "tanh"}});
 };
 
 // What all models have in common that say one thing about each example.
@@ -52,6 +62,8 @@ struct SequenceOptions : PredictorOptions {
   int64_t channels = 1;
   int64_t layers = 4;
   int64_t head = 256;
+  HeadActivation head_activation = HeadActivation::gelu;
+  bool head_bias = false;
   Pooling pooling = Pooling::mean;
 
   ModelTask task() const override { return ModelTask::sequence; }
@@ -67,13 +79,15 @@ struct SequenceOptions : PredictorOptions {
     v.field("classes", self.classes, "number of classes, or of real numbers to predict", kClasses);
     v.field("layers", self.layers, "number of blocks", kLayers);
     v.field("head", self.head, "width of the classifier's hidden layer", kWidth);
+    v.field("head_activation", self.head_activation, "activation of that hidden layer");
+    v.field("head_bias", self.head_bias, "a learned bias for each output");
     v.field("pooling", self.pooling, "what stands for the whole sequence");
   }
 };
 
 // Tokens that a model of whole sequences has beside those of its texts: the last number of its vocabulary is
-// <CLS>.
-inline constexpr int64_t kReservedTokens = 1;
+// <CLS>, as released, also where it stands before no text; with pooling = first there is none.
+int64_t reserved_tokens(const SequenceOptions& options);
 
 // The token that stands before each text of such a model; -1 for none.
 int32_t cls_token(const SequenceOptions& options);
@@ -82,9 +96,10 @@ int32_t cls_token(const SequenceOptions& options);
 // common.
 struct EncoderClassifierOptions : SequenceOptions {
   bool normalize_embedding = false;
+  bool final_norm = true;
   BlockOptions block;
 
-  StackOptions stack() const { return {block, layers, normalize_embedding, block.affine}; }
+  StackOptions stack() const;
 
   bool runs_in_engine() const override { return true; }
   void check() const override;
@@ -98,6 +113,7 @@ struct EncoderClassifierOptions : SequenceOptions {
     SequenceOptions::visit(self, v);
     v.field("normalize_embedding", self.normalize_embedding,
             "norm after the embedding; needs postnorm blocks");
+    v.field("final_norm", self.final_norm, "norm after the last block, if blocks are prenorm");
     v.nested("block", self.block, "each block");
   }
 };

@@ -59,6 +59,8 @@ void check_token_layers(const TokenOptions& options, int64_t width) {
   check_bands(options, embedding);
   require(options.cutoffs.empty() || options.tie_output,
           "tie_output: an adaptive softmax uses the embeddings of its bands; set tie_output = true");
+  require(options.cutoffs.empty() || (!options.output_dense && !options.output_bias),
+          "output_dense, output_bias: an adaptive softmax has neither; set both to false");
   require(!options.tie_output || embedding == width, "tie_output: embeddings of width ", embedding,
           " cannot be the output layer of a model of width ", width, "; set tie_output = false");
 }
@@ -70,16 +72,33 @@ void add_token_tensors(TensorList& list, const TokenOptions& options, int64_t wi
   list.add_matrix(embed, options.vocabulary, embedding, ModelPart::embedding);
   if (embedding != width)
     list.add_matrix("decoder.project_in_dim.weight", width, embedding, ModelPart::embedding);
+  if (options.output_dense) list.add_linear("decoder.output_dense", width, width, ModelPart::head);
   if (options.tie_output)
     list.add_tied(output, options.vocabulary, width, ModelPart::head, embed);
   else
     list.add_matrix(output, options.vocabulary, width, ModelPart::head);
+  if (options.output_bias) list.add("decoder.output_projection.bias", {options.vocabulary}, ModelPart::head);
+}
+
+StackOptions LanguageModelOptions::stack() const {
+  StackOptions stack{block, layers, normalize_embedding, affine_final_norm};
+  stack.final_norm = final_norm;
+  return stack;
+}
+
+ReadingPlan LanguageModelOptions::reading() const {
+  require(
+      !masked,
+      "a masked language model predicts what is masked in a text, not what comes next: it is not trained, "
+      "scored or evaluated here, and writes no text");
+  return {.chunk = block.chunk};
 }
 
 void LanguageModelOptions::check() const {
   validate(block);
   check_embedding_norm(normalize_embedding, block);
-  require(block.causal,
+  require(!masked || !block.causal, "masked: a model that sees the whole text has block.causal = false");
+  require(block.causal || masked,
           "block.causal: a language model predicts what comes next, so it must not see it; set block.causal "
           "= true (and block.ema.bidirectional = false)");
   check_token_layers(*this, block.width);

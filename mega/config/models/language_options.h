@@ -30,6 +30,8 @@ struct TokenOptions : ModelKind {
   bool tie_output = true;
   bool tie_projections = true;
   bool scale_embedding = true;
+  bool output_dense = false;
+  bool output_bias = false;
   bool released_loss = false;
 
   ModelTask task() const override { return ModelTask::language; }
@@ -49,6 +51,10 @@ struct TokenOptions : ModelKind {
     v.field("tie_output", self.tie_output, "the output layer uses the embeddings");
     v.field("tie_projections", self.tie_projections, "the adaptive softmax uses the embedding's projections");
     v.field("scale_embedding", self.scale_embedding, "multiply embeddings by sqrt(D)");
+    v.field(
+        "output_dense", self.output_dense,
+        "a layer of the model's width with tanh before the output layer, as Hugging Face's models have it");
+    v.field("output_bias", self.output_bias, "a learned bias for each token in the output layer");
     v.field("released_loss", self.released_loss,
             "adaptive softmax, in training: the second token of each rarer band counts with its band alone, "
             "as released");
@@ -59,16 +65,18 @@ struct LanguageModelOptions : TokenOptions {
   static constexpr const char* kind = "language";
   bool normalize_embedding = false;
   bool affine_final_norm = true;
+  bool final_norm = true;
+  bool masked = false;
   BlockOptions block = causal_block();
 
-  StackOptions stack() const { return {block, layers, normalize_embedding, affine_final_norm}; }
+  StackOptions stack() const;
 
   bool runs_in_engine() const override { return true; }
   void check() const override;
   std::vector<TensorInfo> tensors() const override;
   double multiply_adds(int64_t length) const override;
   double activation_bytes(int64_t length, int64_t batch) const override;
-  ReadingPlan reading() const override { return {.chunk = block.chunk}; }
+  ReadingPlan reading() const override;
   void set_chunk(int64_t chunk) override;
 
   template <class Self, class Visitor>
@@ -77,6 +85,10 @@ struct LanguageModelOptions : TokenOptions {
     v.field("normalize_embedding", self.normalize_embedding,
             "norm after the embedding; needs postnorm blocks");
     v.field("affine_final_norm", self.affine_final_norm, "learned scale and shift in the final norm");
+    v.field("final_norm", self.final_norm, "norm after the last block, if blocks are prenorm");
+    v.field(
+        "masked", self.masked,
+        "sees the whole text and predicts what is masked in it, not the next token; blocks are not causal");
     v.nested("block", self.block, "each block");
   }
 };

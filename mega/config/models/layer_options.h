@@ -159,6 +159,7 @@ struct StackOptions {
   bool cross_attention = false;   // in every block: a decoder's
   bool drop_embedding = true;     // dropout on the embedding, too
   const char* blocks = "layers";  // the released name of the list of blocks
+  bool final_norm = true;         // prenorm blocks end with a norm
 };
 
 // Throws where the fields do not fit each other: chunk 0, an odd Z with a rotation, ...

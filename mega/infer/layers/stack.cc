@@ -18,7 +18,7 @@ Stack::Stack(WeightFile& file, const std::string& name, const StackOptions& opti
     if (options.cross_attention) blocks_.back().cross.emplace(file, layer + ".cross_attn", block);
     if (block.hidden > 0) blocks_.back().feed_forward.emplace(file, layer + ".nffn", block);
   }
-  if (block.prenorm) final_norm_ = norm("final_norm", options.affine_final_norm);
+  if (block.prenorm && options.final_norm) final_norm_ = norm("final_norm", options.affine_final_norm);
 }
 
 bool Stack::streams() const {

@@ -4,6 +4,7 @@
 
 #include "mega/base/error.h"
 #include "mega/infer/layers/check_tokens.h"
+#include "mega/infer/layers/tanh.h"
 #include "mega/infer/softmax.h"
 
 namespace mega::infer {
@@ -26,6 +27,9 @@ TokenOutput::TokenOutput(WeightFile& file, const std::string& name, const TokenO
                            : file.matrix(name + ".output_projection.weight", vocabulary_, width));
     require(head_[0].weights.depth == width, "the output layer has width ", head_[0].weights.depth,
             ", the model has ", width);
+    if (options.output_bias)
+      head_[0].bias = file.numbers(name + ".output_projection.bias", vocabulary_).data();
+    if (options.output_dense) dense_.emplace(file, name + ".output_dense", width, width);
     return;
   }
   const int64_t own = options.embedding_width > 0 ? options.embedding_width : width;
@@ -52,8 +56,16 @@ void TokenOutput::tail_logits(const Tail& tail, ConstRows features, Rows out, in
   multiply(tail.output, {reduced.data, reduced.stride}, out, rows, run);
 }
 
+ConstRows TokenOutput::before(ConstRows features, int64_t rows, const Run& run) const {
+  if (!dense_) return features;
+  const Rows hidden{run.work.floats(Workspace::kHidden, rows * width_), width_};
+  multiply(*dense_, features, hidden, rows, run);
+  apply_tanh(hidden, rows, width_, run);
+  return {hidden.data, hidden.stride};
+}
+
 void TokenOutput::logits(ConstRows features, Rows out, int64_t rows, const Run& run) const {
-  if (tails_.empty()) return multiply(head_[0], features, out, rows, run);
+  if (tails_.empty()) return multiply(head_[0], before(features, rows, run), out, rows, run);
   // The logits of the tails are stored in the places of the first rare tokens until those are computed.
   const Product head[] = {{head_[0], features, out},
                           {head_[1], features, {out.data + frequent_, out.stride}}};
@@ -96,6 +108,7 @@ void TokenOutput::log_probabilities(ConstRows features, std::span<const int32_t>
     }
   };
   check_tokens(tokens, vocabulary_);
+  features = before(features, std::ssize(tokens), run);
 
   const int64_t choices = frequent_ + std::ssize(tails_);
   std::vector<std::vector<int64_t>> members(tails_.size());  // rows whose token is in that tail

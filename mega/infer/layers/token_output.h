@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,9 +38,13 @@ class TokenOutput {
   void tail_logits(const Tail& tail, kernels::ConstRows features, kernels::Rows out, int64_t rows,
                    const Run& run) const;
 
+  // Features as the softmax reads them, (rows, D), in `run`'s workspace if they change.
+  kernels::ConstRows before(kernels::ConstRows features, int64_t rows, const Run& run) const;
+
   int64_t vocabulary_, width_;
-  int64_t frequent_;          // number of tokens in the head
-  std::vector<Linear> head_;  // frequent tokens, then the choice of a tail
+  std::optional<Linear> dense_;  // a layer with tanh before the softmax
+  int64_t frequent_;             // number of tokens in the head
+  std::vector<Linear> head_;     // frequent tokens, then the choice of a tail
   std::vector<Tail> tails_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "mega/base/error.h"
 #include "mega/infer/layers/pooling.h"
+#include "mega/infer/layers/tanh.h"
 #include "mega/kernels/gates.h"
 
 namespace mega::infer {
@@ -14,7 +15,7 @@ using kernels::Rows;
 
 // Pools features (length, D) to one vector.
 void pool(ConstRows features, int64_t length, int64_t width, Pooling pooling, float* out) {
-  if (pooling == Pooling::cls)
+  if (pooling != Pooling::mean)
     std::copy_n(features[0], width, out);
   else
     mean_of_rows(features, length, width, out);
@@ -37,6 +38,8 @@ Classifier::Classifier(ModelFile file, const std::string& where) : SequenceModel
   stack_.emplace(weights_, encoder, options_.stack());
   hidden_ = Linear(weights_, "classifier.0.0", options_.head, documents() * block.width);
   output_ = Linear(weights_.matrix("sentence_projection_layer.weight", options_.classes, options_.head));
+  if (options_.head_bias)
+    output_.bias = weights_.numbers("sentence_projection_layer.bias", options_.classes).data();
 }
 
 std::vector<float> Classifier::outputs(std::span<const SequenceView> documents, const Run& run) const {
@@ -66,7 +69,10 @@ std::vector<float> Classifier::classify(std::span<const float> representation, c
   const int64_t head = options_.head;
   const Rows hidden{run.work.floats(Workspace::kHidden, head), head};
   multiply(hidden_, {representation.data(), std::ssize(representation)}, hidden, 1, run);
-  kernels::activate(Activation::gelu, {}, {hidden.data, head}, hidden, 0, 1, head);
+  if (options_.head_activation == HeadActivation::tanh)
+    apply_tanh(hidden, 1, head, run);
+  else
+    kernels::activate(Activation::gelu, {}, {hidden.data, head}, hidden, 0, 1, head);
   std::vector<float> outputs(static_cast<size_t>(options_.classes));
   multiply(output_, {hidden.data, head}, {outputs.data(), options_.classes}, 1, run);
   return outputs;

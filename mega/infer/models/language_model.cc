@@ -34,7 +34,7 @@ LanguageModel::LanguageModel(ModelFile file, const std::string& where)
   const int64_t width = options_.block.width;
   embedding_.emplace(weights_, "decoder", options_, width);
   StackOptions stack = options_.stack();
-  stack.block.ema.truncation = 0;  // has no effect on a stream
+  if (stack.block.causal) stack.block.ema.truncation = 0;  // has no effect on a stream
   stack_.emplace(weights_, "decoder", stack);
   output_.emplace(weights_, "decoder", options_, width, *embedding_);
 }

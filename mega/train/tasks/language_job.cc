@@ -14,6 +14,7 @@ namespace mega::train {
 LanguageJob::LanguageJob(const Recipe& recipe)
     : Job(recipe),
       corpus_(data::load_corpus(recipe.data, language_input(recipe), data::initial_tokenizer(recipe))) {
+  recipe.model.kind().reading();  // an Error where it does not predict the next token
   require(!corpus_.train.empty(), recipe.data.path, ": no text to train on");
   require(recipe.train.label_smoothing == 0.0,
           "train.label_smoothing: language models have none, as released; set it to 0");

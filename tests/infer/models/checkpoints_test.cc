@@ -31,6 +31,7 @@ class EngineRuns : public ImportedCheckpoint {
         const auto row = expected<int64_t>("in.tokens" + suffix);
         tokens.emplace_back(row[i].begin(), row[i].begin() + length);
       }
+      if (is_huggingface()) tokens.push_back(unmasked(i));
       for (const std::vector<Token>& document : tokens)
         documents.push_back({document, {}, std::ssize(document)});
       for (const char* name : {"in.values", "in.samples"})
@@ -71,6 +72,31 @@ class EngineRuns : public ImportedCheckpoint {
       expect_close(scores[i].first(source.size()), actual, "log p of the targets");
       const auto types = static_cast<size_t>(all.shape.at(2));
       expect_close(all[i].subspan((source.size() - 1) * types, types), log_probabilities(session), "log p");
+    }
+  }
+
+  // Causal or masked: log p of every token at each position, and of causal ones what a session says.
+  void check_huggingface() {
+    const auto model = infer::LanguageModel::open(path_);
+    infer::Workspace work;
+    const infer::Run run{*pool_, work};
+    const auto logits = expected<float>("out.logits");
+    const auto types = static_cast<size_t>(logits.shape.at(2));
+    for (int64_t i = 0; i < logits.count(); ++i) {
+      const std::vector<Token> tokens = unmasked(i);
+      const auto length = std::ssize(tokens);
+      const infer::Segment segment{nullptr, 0, length};
+      const kernels::Rows features = model->read(tokens, {&segment, 1}, run);
+      std::vector<float> actual(tokens.size() * types);
+      model->output().logits({features.data, features.stride}, {actual.data(), static_cast<int64_t>(types)},
+                             length, run);
+      expect_close(log_softmax(logits[i].first(actual.size()), types), log_softmax(actual, types), "log p");
+      if (model->options().masked) continue;
+      infer::Session session(model, pool_);
+      const size_t count = tokens.size() - 1;
+      std::vector<float> scores(count);
+      session.score(std::span(tokens).first(count), std::span(tokens).subspan(1), scores);
+      expect_close(expected<float>("out.token_lprobs")[i].first(count), scores, "log p of the next token");
     }
   }
 
@@ -144,6 +170,7 @@ TEST_P(EngineRuns, AsReleased) {
     case ModelTask::sequence:
       return check_classifier();
     case ModelTask::language:
+      if (is_huggingface()) return check_huggingface();
       check_language_model();
       return check_stream();
     case ModelTask::translation:
