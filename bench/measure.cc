@@ -104,7 +104,7 @@ double peak_growth_mb(const std::function<void()>& run) {
   return std::max(0.0, status_mb("VmHWM:") - before);
 }
 
-double child_peak_growth_mb(const std::vector<std::string>& arguments) {
+std::string child_output(const std::vector<std::string>& arguments) {
   int pipe_ends[2];
   require(pipe(pipe_ends) == 0, "cannot create a pipe to a child process");
   const pid_t child = fork();
@@ -125,8 +125,12 @@ double child_peak_growth_mb(const std::vector<std::string>& arguments) {
   close(pipe_ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child process that measures memory failed");
-  return std::stod(output);
+  require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child process that measures failed");
+  return output;
+}
+
+double child_peak_growth_mb(const std::vector<std::string>& arguments) {
+  return std::stod(child_output(arguments));
 }
 
 }  // namespace mega::bench

@@ -45,7 +45,10 @@ double resident_mb();
 // nothing else.
 double peak_growth_mb(const std::function<void()>& run);
 
-// The same in a child process: runs this program with these arguments and reads the number that it prints.
+// Runs this program with these arguments in a child process, and gives what it prints.
+std::string child_output(const std::vector<std::string>& arguments);
+
+// Peak growth in such a process, which prints it.
 double child_peak_growth_mb(const std::vector<std::string>& arguments);
 
 }  // namespace mega::bench

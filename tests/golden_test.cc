@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "mega/baselines/language_transformer.h"
 #include "mega/baselines/transformer.h"
 #include "mega/models/classifier.h"
 #include "mega/models/language_model.h"
@@ -29,9 +30,14 @@
 #include "mega/text/tokens.h"
 #include "mega/train/adamw.h"
 #include "mega/train/schedule.h"
+#include "tests/golden/arena.h"
+#include "tests/golden/classifiers.h"
+#include "tests/golden/flash.h"
 #include "tests/golden/images.h"
+#include "tests/golden/luna.h"
 #include "tests/golden/options.h"
 #include "tests/golden/streams.h"
+#include "tests/golden/transformer_xl.h"
 #include "tests/golden/translation.h"
 
 namespace mega::testing {
@@ -275,20 +281,6 @@ void schedule_case(Golden& golden) {
   }
 }
 
-// The pooled output of a model's encoder; in training mode this may update batch statistics once more.
-Tensor pooled(models::EncoderModel& model, const models::Sequences& batch) {
-  const torch::NoGradGuard guard;
-  return model.encode(batch);
-}
-
-void check_classifier(Golden& golden, const Tensor& logits) {
-  golden.check({{"y", logits}});
-  const Tensor target = golden.optional_input("target");
-  if (target.defined())
-    golden.aux("nll_sum",
-               torch::nll_loss(logits.log_softmax(1), target, {}, at::Reduction::Sum).reshape({1}));
-}
-
 // The released model pads text to whole chunks. Here only attention would see that padding, so it has to be
 // passed in where batch statistics include it.
 models::Sequences text_batch(Golden& golden, const std::string& suffix, const BlockOptions& options) {
@@ -343,7 +335,7 @@ void speech_case(Golden& golden) {
   golden.aux("sentence_rep", pooled(*model, batch));
 }
 
-void check_tied(Golden& golden, const LanguageModelOptions& options) {
+void check_tied(Golden& golden, const TokenOptions& options) {
   const std::string decoder = "decoder.", bands = decoder + "embed_tokens.embeddings.",
                     softmax = decoder + "adaptive_softmax.";
   if (options.cutoffs.empty()) {
@@ -360,11 +352,11 @@ void check_tied(Golden& golden, const LanguageModelOptions& options) {
 }
 
 // Log-probabilities and losses of the targets, without gradients.
-void check_scores(Golden& golden, models::LanguageModel& model, const Tensor& features) {
+void check_scores(Golden& golden, models::TokenModel& model, const Tensor& features) {
   const torch::NoGradGuard guard;
   const Tensor targets = golden.input("target"), rows = features.reshape({-1, features.size(2)});
-  const Tensor losses = model->losses(rows, targets.reshape(-1)).view_as(targets);
-  const Tensor all = model->log_probabilities(rows);
+  const Tensor losses = model.losses(rows, targets.reshape(-1)).view_as(targets);
+  const Tensor all = model.log_probabilities(rows);
   golden.aux("target_logprob", -losses);
   golden.aux("target_logprob", all.gather(1, targets.reshape({-1, 1})).view_as(targets));
   const Tensor sum = losses.masked_select(targets != kPad).sum().reshape({1});
@@ -375,19 +367,17 @@ void check_scores(Golden& golden, models::LanguageModel& model, const Tensor& fe
     golden.aux("log_probs_all", all.view({targets.size(0), targets.size(1), -1}));
 }
 
-void language_case(Golden& golden) {
-  const LanguageModelOptions options = language_options(golden);
+void check_language(Golden& golden, models::TokenModel& model, const TokenOptions& options) {
   const bool adaptive = !options.cutoffs.empty();
-  models::LanguageModel model(options);
-  golden.load(*model);
+  golden.load(model);
   check_tied(golden, options);
   const Tensor tokens = golden.input("tokens"), targets = golden.input("target");
   // The output of an adaptive model is its features; others give scores of all tokens, which are not
   // normalised in the files.
   const Tensor weight =
-      model->named_parameters()[options.tie_output && !adaptive ? "decoder.embed_tokens.weight"
-                                : adaptive                      ? "decoder.embed_tokens.embeddings.0.0.weight"
-                                                                : "decoder.output_projection.weight"];
+      model.named_parameters()[options.tie_output && !adaptive ? "decoder.embed_tokens.weight"
+                               : adaptive                      ? "decoder.embed_tokens.embeddings.0.0.weight"
+                                                               : "decoder.output_projection.weight"];
   const auto output = [&](const Tensor& features) {
     return adaptive ? features : torch::matmul(features, weight.t());
   };
@@ -396,31 +386,41 @@ void language_case(Golden& golden) {
   const auto check = [&](const Tensor& features) {
     Outputs outputs = {{"y", output(features)}};
     if (adaptive) {
-      model->train();  // the training loss; dropout is 0
+      model.train();  // the training loss; dropout is 0
       const Tensor real = (targets.reshape(-1) != kPad).nonzero().squeeze(1);
       const auto rows = [&](const Tensor& x) { return x.index_select(0, real); };
       outputs["adaptive_loss"] =
-          model->losses(rows(features.reshape({-1, features.size(2)})), rows(targets.reshape(-1)))
+          model.losses(rows(features.reshape({-1, features.size(2)})), rows(targets.reshape(-1)))
               .sum()
               .reshape({1});
-      model->eval();
+      model.eval();
     }
     golden.check(outputs);
     check_scores(golden, model, features.detach());
   };
   if (!golden.flag("incremental", false)) {
-    check(model->features(tokens, mask));
+    check(model.features(tokens, mask));
     return;
   }
   const auto run = [&](const Lengths& lengths) {
     nn::State state;
     return stream(tokens, {}, lengths,
-                  [&](const Tensor& piece, const Tensor&) { return model->features(piece, {}, &state); });
+                  [&](const Tensor& piece, const Tensor&) { return model.features(piece, {}, &state); });
   };
   check(run(segments(golden)));
   const torch::NoGradGuard guard;
-  golden.value("out.y", output(model->features(tokens)), " (at once)");
+  golden.value("out.y", output(model.features(tokens)), " (at once)");
   check_other_cuts(golden, tokens.size(1), [&](const Lengths& lengths) { return output(run(lengths)); });
+}
+
+void language_case(Golden& golden) {
+  const LanguageModelOptions options = language_options(golden);
+  check_language(golden, *models::LanguageModel(options), options);
+}
+
+void language_transformer_case(Golden& golden) {
+  const TransformerLanguageOptions options = transformer_language_options(golden);
+  check_language(golden, *baselines::LanguageTransformer(options), options);
 }
 
 struct Kind {
@@ -444,6 +444,7 @@ const std::vector<Kind> kKinds = {
     {"lra_", "LRAModel", lra_case},
     {"speech_", "SCRawModel", speech_case},
     {"lm_", "MegaLanguageModel", language_case},
+    {"xfm_lm_", "TransformerLanguageModel", language_transformer_case},
     {"mt_", "MegaModel", translator_case},
     {"xfm_mt_", "TransformerModel", translation_transformer_case},
     {"image_ema_", "MultiHeadEMA", image_ema_case},
@@ -453,6 +454,22 @@ const std::vector<Kind> kKinds = {
     {"deit_", "DistilledVisionTransformer", vision_transformer_case},
     {"vit_", "VisionTransformer", vision_transformer_case},
     {"resnet_", "ResNet", resnet_case},
+    {"luna_", "LunaSentenceEncoderLayer", luna_layer_case},
+    {"luna_", "LunarCausalAttention", luna_causal_case},
+    {"luna_", "LRAModel, layer_type luna", luna_case},
+    {"gau_", "GatedAttentionUnit", gated_unit_case},
+    {"flash_layer_", "FlashSentenceEncoderLayer", flash_layer_case},
+    {"flash_mixed_", "FLASH", flash_mixed_case},
+    {"flash_", "LRAModel, layer_type flash", flash_case},
+    {"txl_", "MemTransformerLM", transformer_xl_case},
+    {"performer_", "FastAttention", favor_case},
+    {"performer_", "generalized_kernel", relu_attention_case},
+    {"performer_", "SelfAttention", performer_case},
+    {"linformer_", "LinformerSelfAttention", linformer_case},
+    {"bigbird_", "band_start_block_rand_multi_attention_pad", bigbird_case},
+    {"reformer_lsh_", "LSHAttention", lsh_case},
+    {"reformer_lra_", "lsh_attention_single_head", arena_lsh_case},
+    {"lrashell_", "long-range-arena text classifier shell", arena_case},
 };
 
 struct Case {

@@ -16,10 +16,11 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
          "table", s.table,
          "what to measure: ema, attention, layer (one block, forward), step (training step), train (the "
          "whole training loop), lm (scoring text), decode (engine, token by token), translate (beam "
-         "search), predict (engine, pictures), stream (a very long text) or images (making pictures ready)")
+         "search), predict (engine, pictures), stream (a very long text), images (making pictures ready) or "
+         "table2 (training steps of all systems of the paper's table)")
       ->required()
       ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm", "decode", "translate",
-                             "predict", "stream", "images"}));
+                             "predict", "stream", "images", "table2"}));
   sub->add_option("--preset", s.preset,
                   "preset or .toml file with the model sizes (default: depends on the table)");
   sub->add_option("--length", s.lengths,
@@ -44,6 +45,11 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
                   "also write the rows to this file as JSON; - prints JSON to standard output instead of the "
                   "table")
       ->type_name("FILE");
+  sub->add_option("--csv", command->csv, "also write the rows of table2 to this file")->type_name("FILE");
+  sub->add_option("--only", command->only, "comma-separated systems of table2 (default: all)")
+      ->delimiter(',');
+  sub->add_flag("--quick", command->quick, "table2 in a few minutes: two repetitions");
+  sub->add_option("--system", command->system)->group("");  // internal: one of table2, in a child process
   sub->add_option("--memory-of", command->memory_of)->group("");  // internal: run in child processes
   sub->callback([command, run = std::move(run)] { run(*command); });
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "bench/benchmarks.h"
 
@@ -10,9 +11,12 @@ namespace mega::cli {
 
 struct BenchCommand {
   bench::Settings settings;
-  std::string json;
+  std::string json, csv;
   std::string data;
+  std::vector<std::string> only;
+  bool quick = false;
   int64_t memory_of = -1;
+  std::string system;
 };
 
 }  // namespace mega::cli

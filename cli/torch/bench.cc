@@ -5,6 +5,7 @@
 #include "bench/images.h"
 #include "bench/picture_predict.h"
 #include "bench/stream.h"
+#include "bench/table2.h"
 #include "bench/translate.h"
 #include "cli/torch/torch_commands.h"
 #include "mega/base/files/file.h"
@@ -19,6 +20,10 @@ struct Bench : BenchCommand {
     ops::set_threads(settings.threads);
     if (memory_of >= 0) {
       std::printf("%.3f\n", bench::run_memory(settings, static_cast<size_t>(memory_of)));
+      return;
+    }
+    if (!system.empty()) {
+      std::printf("%s\n", bench::run_table2_system(table2_settings(), system).c_str());
       return;
     }
     std::fprintf(stderr, "%d threads, %s, libtorch %s, %s\n", ops::threads(), kernels::instruction_set(),
@@ -38,6 +43,10 @@ struct Bench : BenchCommand {
     } else if (settings.table == "predict") {
       const bench::PicturePredictTable table = bench::run_picture_predict(predict_settings());
       print(table.markdown(), table.json());
+    } else if (settings.table == "table2") {
+      const bench::Table2 table = bench::run_table2(table2_settings());
+      print(table.markdown(), table.json());
+      if (!csv.empty()) write_file(csv, table.csv());
     } else {
       const auto rows = bench::run_table(settings);
       print(bench::to_markdown(rows), bench::to_json(rows));
@@ -86,6 +95,16 @@ struct Bench : BenchCommand {
     predict.threads = settings.threads;
     predict.repeats = settings.repeats;
     return predict;
+  }
+
+  bench::Table2Settings table2_settings() const {
+    bench::Table2Settings table;
+    if (!settings.lengths.empty()) table.length = settings.lengths.front();
+    if (settings.batch > 0) table.batch = settings.batch;
+    table.repeats = quick ? 2 : settings.repeats;
+    table.threads = settings.threads;
+    table.only = only;
+    return table;
   }
 
   void print(const std::string& markdown, const std::string& rows) const {

@@ -1,8 +1,11 @@
 #include "mega/baselines/model_builders.h"
 
 #include "mega/base/error.h"
+#include "mega/baselines/arena_model.h"
+#include "mega/baselines/flash.h"
 #include "mega/baselines/language_transformer.h"
 #include "mega/baselines/linear.h"
+#include "mega/baselines/luna.h"
 #include "mega/baselines/resnet.h"
 #include "mega/baselines/transformer.h"
 #include "mega/baselines/translation_transformer.h"
@@ -34,6 +37,13 @@ struct Build {
   Model operator()(const VisionTransformerOptions& o) const { return build(VisionTransformer(o)); }
   Model operator()(const ResNetOptions& o) const { return build(ResNet(o)); }
   Model operator()(const LinearOptions& o) const { return build(Linear(o)); }
+  Model operator()(const ArenaTransformerOptions& o) const { return make_arena_model(o); }
+  Model operator()(const PerformerOptions& o) const { return make_arena_model(o); }
+  Model operator()(const LinformerOptions& o) const { return make_arena_model(o); }
+  Model operator()(const BigBirdOptions& o) const { return make_arena_model(o); }
+  Model operator()(const ReformerOptions& o) const { return make_arena_model(o); }
+  Model operator()(const LunaOptions& o) const { return build(Luna(o)); }
+  Model operator()(const FlashOptions& o) const { return build(Flash(o)); }
 };
 
 template <class Model>

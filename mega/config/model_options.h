@@ -7,10 +7,13 @@
 #include <variant>
 
 #include "mega/base/options/options.h"
+#include "mega/config/models/arena_options.h"
 #include "mega/config/models/classifier_options.h"
+#include "mega/config/models/flash_options.h"
 #include "mega/config/models/image_options.h"
 #include "mega/config/models/language_options.h"
 #include "mega/config/models/linear_options.h"
+#include "mega/config/models/luna_options.h"
 #include "mega/config/models/resnet_options.h"
 #include "mega/config/models/transformer_options.h"
 #include "mega/config/models/translator_options.h"
@@ -21,7 +24,9 @@ namespace mega {
 using AnyModelOptions =
     std::variant<ClassifierOptions, MatcherOptions, TransformerOptions, LanguageModelOptions,
                  TransformerLanguageOptions, TranslatorOptions, TransformerTranslationOptions,
-                 ImageClassifierOptions, VisionTransformerOptions, ResNetOptions, LinearOptions>;
+                 ImageClassifierOptions, VisionTransformerOptions, ResNetOptions, LinearOptions,
+                 ArenaTransformerOptions, PerformerOptions, LinformerOptions, BigBirdOptions, ReformerOptions,
+                 LunaOptions, FlashOptions>;
 
 struct ModelOptions {
   AnyModelOptions model;

@@ -93,6 +93,14 @@ class Golden {
   }
   Tensor optional_input(const std::string& name) { return has("in." + name) ? input(name) : Tensor(); }
 
+  // A parameter of a function that is no module here.
+  Tensor parameter(const std::string& name) {
+    Tensor x = take("param." + name);
+    if (has("grad.param." + name)) x.requires_grad_();
+    leaves_["param." + name] = x;
+    return x;
+  }
+
   // Parameters and buffers of the module, each of which the file must have in the same shape; sets training
   // mode.
   void load(torch::nn::Module& module) {

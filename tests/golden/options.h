@@ -22,9 +22,14 @@ inline void ignore_descriptions(Golden& golden) {
     require(text.starts_with("0") && std::stod(text) == 0.0, key, ": ", text,
             ", and random numbers cannot agree");
   }
-  require(golden.option("dtype", "float32") == "float32", "dtype: expected float32");
+  const std::string dtype = golden.option("dtype", "float32");
+  require(dtype == "float32" || dtype.starts_with("computed in float64, stored as float32"),
+          "dtype: expected float32");
   const std::string layout = golden.option("layout", "time x batch x channel");
-  require(layout == "time x batch x channel" ||
+  require(layout == "time x batch x channel" || layout == "batch x time x channel" ||
+              layout == "batch x head x time x channel" || layout == "(batch*heads) x time x channel" ||
+              layout == "time x channel, one head of one sequence" || layout == "time x batch" ||
+              layout == "in: batch x head x time x channel; out.y: batch x time x head x channel" ||
               layout.starts_with("in.image is batch x channel x height x width; "),
           "layout: unknown");
 }
@@ -168,11 +173,10 @@ inline std::vector<int64_t> numbers(Golden& golden, const std::string& key) {
   return values;
 }
 
-// MegaLanguageModel.
-inline LanguageModelOptions language_options(Golden& golden) {
+// What MegaLanguageModel and TransformerLanguageModel share.
+inline void read_token_options(Golden& golden, TokenOptions& options) {
   golden.ignore(
       {"arch", "decoder_embed_path", "share_all_embeddings", "pad_index", "eos_index", "tied_params"});
-  LanguageModelOptions options;
   options.vocabulary = golden.number("vocab_size");
   options.layers = golden.number("decoder_layers");
   options.embedding_width = golden.number("decoder_input_dim");
@@ -188,6 +192,12 @@ inline LanguageModelOptions language_options(Golden& golden) {
   options.tie_output = golden.flag("share_decoder_input_output_embed") || !options.cutoffs.empty();
   options.tie_projections = golden.flag("tie_adaptive_proj");
   options.scale_embedding = !golden.flag("no_scale_embedding");
+}
+
+// MegaLanguageModel.
+inline LanguageModelOptions language_options(Golden& golden) {
+  LanguageModelOptions options;
+  read_token_options(golden, options);
   options.normalize_embedding = golden.flag("normalize_embedding");
   options.affine_final_norm = !golden.flag("no_affine_final_norm");
 
@@ -205,6 +215,25 @@ inline LanguageModelOptions language_options(Golden& golden) {
   block.norm = norm(golden, "normalization_type");
   block.prenorm = golden.flag("normalize_before");
   block.activation = activation(golden, "activation_fn");
+  return options;
+}
+
+// TransformerLanguageModel.
+inline TransformerLanguageOptions transformer_language_options(Golden& golden) {
+  for (const char* flag : {"add_bos_token", "character_embeddings", "decoder_learned_pos",
+                           "cross_self_attention", "no_token_positional_embeddings", "layernorm_embedding"})
+    require(!golden.flag(flag), flag, ": not known here");
+  require(golden.flag("decoder_normalize_before"), "decoder_normalize_before: only prenorm is known here");
+  golden.ignore({"max_target_positions", "tokens_per_sample", "decoder_layers_to_keep", "quant_noise_pq",
+                 "quant_noise_pq_block_size", "decoder_layerdrop", "decoder_output_dim",
+                 "no_cross_attention"});
+  TransformerLanguageOptions options;
+  read_token_options(golden, options);
+  options.width = golden.number("decoder_embed_dim");
+  options.hidden = golden.number("decoder_ffn_embed_dim");
+  options.heads = golden.number("decoder_attention_heads");
+  options.activation = activation(golden, "activation_fn");
+  options.final_norm = !golden.flag("no_decoder_final_norm");
   return options;
 }
 

@@ -11,8 +11,17 @@ void SequenceOptions::check() const {
           "channels: only input = series has several at each position");
 }
 
+void SequenceOptions::take_task(const SequenceOptions& other) {
+  input = other.input;
+  vocabulary = other.vocabulary;
+  channels = other.channels;
+  objective = other.objective;
+  classes = other.classes;
+}
+
 int32_t cls_token(const SequenceOptions& options) {
-  const bool has_one = options.pooling == Pooling::cls && options.input == InputKind::tokens;
+  const bool has_one =
+      options.pooling == Pooling::cls && options.input == InputKind::tokens && !options.has_own_cls();
   return has_one ? static_cast<int32_t>(options.vocabulary - 1) : -1;
 }
 

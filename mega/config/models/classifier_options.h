@@ -68,6 +68,10 @@ struct SequenceOptions : PredictorOptions {
 
   ModelTask task() const override { return ModelTask::sequence; }
   void check() const override;
+  // Whether the model itself puts what stands for the sequence before it; with pooling = cls.
+  virtual bool has_own_cls() const { return false; }
+  // Takes what the task decides: input and output, not the size.
+  void take_task(const SequenceOptions& other);
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {

@@ -153,7 +153,7 @@ std::vector<TensorInfo> TransformerLanguageOptions::tensors() const {
   TensorList list;
   add_token_tensors(list, *this, width);
   add_layer_tensors(list, "decoder", *this, layers);
-  list.add_layer_norm("decoder.layer_norm", width);
+  if (final_norm) list.add_layer_norm("decoder.layer_norm", width);
   return list.take();
 }
 
@@ -166,10 +166,11 @@ double TransformerLanguageOptions::multiply_adds(int64_t length) const {
 double TransformerLanguageOptions::activation_bytes(int64_t length, int64_t batch) const {
   const double tokens = real(length) * real(batch), d = real(width);
   const double kept = real(layers) * kept_by_layer(width, hidden, heads);
-  const double final_norm = 2 * d + 2;  // input and statistics, and its output for the output layer
+  // Of a final norm input and statistics, and its output for the output layer.
+  const double last = final_norm ? 2 * d + 2 : d;
   // Either the last layer, or the output layer.
   const double layer = 4.0 * tokens * moment_of_layer(width, hidden);
-  return 4.0 * tokens * (kept + final_norm) + std::max(layer, output_bytes(*this, width, length * batch));
+  return 4.0 * tokens * (kept + last) + std::max(layer, output_bytes(*this, width, length * batch));
 }
 
 bool TransformerLanguageOptions::match(const ModelKind& other) {

@@ -57,8 +57,9 @@ struct EnumNames<TransformerPositions> {
       {{TransformerPositions::sinusoidal, "sinusoidal"}, {TransformerPositions::alibi, "alibi"}});
 };
 
-// The Transformer language model that the paper compares with: prenorm, with a final norm. It is scored with
-// a sliding window: each token after the first window sees at least window - stride tokens before it.
+// The Transformer language model that the paper compares with: prenorm, with a final norm or, as Baevski and
+// Auli (2019) have it with adaptive input and softmax (cutoffs), without. It is scored with a sliding window:
+// each token after the first window sees at least window - stride tokens before it.
 struct TransformerLanguageOptions : TokenOptions {
   static constexpr const char* kind = "transformer_language";
   int64_t width = 512;
@@ -66,6 +67,7 @@ struct TransformerLanguageOptions : TokenOptions {
   int64_t heads = 8;
   TransformerPositions positions = TransformerPositions::sinusoidal;
   Activation activation = Activation::relu;
+  bool final_norm = true;
   int64_t window = 3072;
   int64_t stride = 512;
   double dropout = 0.1;
@@ -87,6 +89,7 @@ struct TransformerLanguageOptions : TokenOptions {
     v.field("heads", self.heads, "attention heads; divides the width", Range{1, 1024});
     v.field("positions", self.positions, "how positions are known");
     v.field("activation", self.activation, "activation of the feed-forward");
+    v.field("final_norm", self.final_norm, "layer norm after the last block");
     v.field("window", self.window, "tokens that are read together when a text is scored", Range{1, 1e9});
     v.field("stride", self.stride, "tokens of a window that are scored, its last", Range{1, 1e9});
     v.field("dropout", self.dropout, "on the embedding and on the output of each sublayer", kProbability);

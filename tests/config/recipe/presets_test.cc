@@ -90,7 +90,7 @@ int64_t model(const LanguageModelOptions& o) {
 int64_t model(const TransformerLanguageOptions& o) {
   const int64_t d = o.width;
   return tied_embedding(o, d) + o.layers * (4 * linear(d, d) + linear(d, o.hidden) + linear(o.hidden, d)) +
-         (2 * o.layers + 1) * 2 * d;
+         (2 * o.layers + (o.final_norm ? 1 : 0)) * 2 * d;
 }
 
 int64_t model(const TranslatorOptions& o) {
@@ -134,6 +134,31 @@ int64_t model(const ResNetOptions& o) {
   return count + linear(inputs, o.classes);
 }
 
+// With a vector of its own for the whole sequence.
+int64_t arena(const ArenaOptions& o, int64_t projections, int64_t others = 0) {
+  const int64_t d = o.width;
+  return (o.vocabulary + 1) * d +
+         o.layers * (projections * d * d + others + linear(d, o.hidden) + linear(o.hidden, d)) +
+         (2 * o.layers + 1) * 2 * d + linear(d, o.head) + linear(o.head, o.classes);
+}
+int64_t model(const ArenaOptions& o) { return arena(o, 4); }
+int64_t model(const LinformerOptions& o) { return arena(o, 4, (o.max_positions + 1) * o.rank); }
+int64_t model(const ReformerOptions& o) { return arena(o, 2); }
+
+int64_t model(const LunaOptions& o) {
+  const int64_t d = o.width;
+  return (o.vocabulary + o.packed) * d +
+         o.layers * (7 * linear(d, d) + linear(d, o.hidden) + linear(o.hidden, d) + 6 * d) + 4 * d +
+         linear(d, o.head) + o.head * o.classes;
+}
+
+int64_t model(const FlashOptions& o) {
+  const int64_t d = o.width, v = o.values, z = o.shared;
+  return o.vocabulary * d +
+         o.layers * (linear(d, 2 * v + z) + linear(v, d) + 4 * z + 2 * o.max_positions - 1 + 1) + 1 +
+         linear(d, o.head) + o.head * o.classes;
+}
+
 int64_t model(const LinearOptions& o) { return o.buckets * o.classes + o.classes; }
 
 }  // namespace count
@@ -171,6 +196,14 @@ TEST(Presets, HaveTheParametersOfTheReleasedModels) {
   EXPECT_EQ(parameters("lra-pathx-chunk"), 283'644);
   EXPECT_EQ(parameters("sc-base"), 343'134);
   EXPECT_EQ(parameters("sc-big"), 475'890);
+  EXPECT_EQ(parameters("lra-text-transformer"), 3'492'352);
+  EXPECT_EQ(parameters("lra-text-performer"), 3'488'514);
+  EXPECT_EQ(parameters("lra-text-linformer"), 3'744'578);
+  EXPECT_EQ(parameters("lra-text-bigbird"), 3'488'514);
+  EXPECT_EQ(parameters("lra-text-reformer"), 2'964'226);
+  EXPECT_EQ(parameters("lra-text-luna"), 4'349'952);
+  EXPECT_EQ(parameters("lra-text-flash"), 529'169);
+  EXPECT_EQ(parameters("wikitext103-transformer"), 246'933'504);
   EXPECT_EQ(parameters("wikitext103"), 252'237'824);
   EXPECT_EQ(parameters("enwik8"), 39'137'792);
   EXPECT_EQ(parameters("wmt16-en-de"), 63'136'750);

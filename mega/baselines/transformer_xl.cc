@@ -1,0 +1,274 @@
+#include "mega/baselines/transformer_xl.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "mega/base/error.h"
+#include "mega/baselines/sinusoidal.h"
+#include "mega/baselines/transformer_layer.h"
+#include "mega/ops/check.h"
+#include "mega/ops/dropout.h"
+#include "mega/ops/heads.h"
+#include "mega/ops/linear.h"
+#include "mega/ops/watch.h"
+
+namespace mega::baselines {
+namespace {
+
+using torch::Tensor;
+
+constexpr SinusoidForm kDistanceSinusoids{0, false, false};
+
+std::shared_ptr<torch::nn::Module> add_holder(torch::nn::Module& parent, const std::string& name) {
+  return parent.register_module(name, std::make_shared<torch::nn::Module>());
+}
+
+torch::nn::Linear without_bias(int64_t inputs, int64_t outputs) {
+  return torch::nn::Linear(torch::nn::LinearOptions(inputs, outputs).bias(false));
+}
+
+// Column s of row i of x (N, Q, K) moves to column s - (Q - 1 - i): from distances K - 1 to 0 to keys.
+Tensor shift_to_keys(const Tensor& x) {
+  const int64_t queries = x.size(1), keys = x.size(2);
+  return torch::constant_pad_nd(x, {1, 0})
+      .view({x.size(0), keys + 1, queries})
+      .slice(1, 1)
+      .reshape({x.size(0), queries, keys});
+}
+
+}  // namespace
+
+TransformerXlLayerImpl::TransformerXlLayerImpl(const TransformerXlOptions& options)
+    : options_(options),
+      qkv_(without_bias(options.width, 3 * options.heads * options.head_width)),
+      distance_(without_bias(options.width, options.heads * options.head_width)),
+      out_(without_bias(options.heads * options.head_width, options.width)),
+      fc1_(options.width, options.hidden),
+      fc2_(options.hidden, options.width),
+      attention_norm_(layer_norm(options.width)),
+      final_norm_(layer_norm(options.width)) {
+  const auto attention = add_holder(*this, "dec_attn"), feed_forward = add_holder(*this, "pos_ff");
+  attention->register_module("qkv_net", qkv_);
+  attention->register_module("r_net", distance_);
+  attention->register_module("o_net", out_);
+  attention->register_module("layer_norm", attention_norm_);
+  const auto core = add_holder(*feed_forward, "CoreNet");
+  core->register_module("0", fc1_);
+  core->register_module("3", fc2_);
+  feed_forward->register_module("layer_norm", final_norm_);
+}
+
+// Equation of the article's section 3.3: [(q_i + u) . k_j + (q_i + v) . W_r r_{M+i-j}] / sqrt(E).
+Tensor TransformerXlLayerImpl::attend(const Tensor& x, const Tensor& all, const Tensor& distances,
+                                      const QueryBiases& biases) {
+  const int64_t heads = options_.heads, inner = heads * options_.head_width;
+  const int64_t queries = x.size(1), keys = all.size(1), memory = keys - queries;
+  const auto by_head = [&](const Tensor& y) { return ops::split_heads(y, heads).flatten(0, 1); };
+  const auto project = [&](const Tensor& y, int64_t first, int64_t count) {
+    return ops::linear(y, qkv_->weight.narrow(0, first * inner, count * inner), {});
+  };
+  const Tensor q = project(x, 0, 1), kv = project(all, 1, 2);
+  const Tensor k = by_head(kv.narrow(2, 0, inner)), v = by_head(kv.narrow(2, inner, inner));
+  const Tensor r = ops::split_heads(ops::linear(distances, distance_->weight, {}).unsqueeze(0), heads);
+  const Tensor content = torch::matmul(by_head(q + biases.content.flatten()), k.transpose(1, 2));
+  const Tensor by_distance =
+      torch::matmul(ops::split_heads(q + biases.distance.flatten(), heads), r.transpose(2, 3)).flatten(0, 1);
+  Tensor scores =
+      (content + shift_to_keys(by_distance)) / std::sqrt(static_cast<double>(options_.head_width));
+
+  const auto indices = x.options().dtype(torch::kInt64).requires_grad(false);
+  const Tensor i = torch::arange(queries, indices).unsqueeze(1),
+               j = torch::arange(keys, indices).unsqueeze(0);
+  Tensor hidden = j > i + memory;
+  if (options_.same_length) {
+    const int64_t seen = keys > options_.memory ? queries - (keys - options_.memory) : queries;
+    hidden = hidden | (j <= i - seen);
+  }
+  scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
+  const Tensor y = torch::matmul(torch::softmax(scores, -1), v);
+  const Tensor joined = ops::join_heads(y.view({x.size(0), heads, queries, -1}));
+  return ops::linear(joined, out_->weight, {});
+}
+
+Tensor TransformerXlLayerImpl::forward(const Tensor& x, const Tensor& memory, const Tensor& distances,
+                                       const QueryBiases& biases) {
+  ops::check_sequence("Transformer-XL layer", x, options_.width, fc1_->weight);
+  const auto dropout = [&](const Tensor& y) {
+    return ops::dropout(y, ops::draw_dropout(options_.dropout, is_training()));
+  };
+  const auto before = [&](torch::nn::LayerNorm& norm, const Tensor& y) {
+    return options_.prenorm ? norm->forward(y) : y;
+  };
+  const auto after = [&](torch::nn::LayerNorm& norm, const Tensor& sum) {
+    return options_.prenorm ? sum : norm->forward(sum);
+  };
+  const Tensor all = before(attention_norm_, memory.defined() ? torch::cat({memory, x}, 1) : x);
+  const Tensor own = all.narrow(1, all.size(1) - x.size(1), x.size(1));
+  const Tensor y = after(attention_norm_, x + dropout(attend(own, all, distances, biases)));
+  const Tensor inner = ops::linear(before(final_norm_, y), fc1_->weight, fc1_->bias);
+  const auto inside = ops::draw_dropout(options_.dropout, is_training());
+  const Tensor fed = ops::activated_linear(inner, Activation::relu, inside, fc2_->weight, fc2_->bias);
+  return after(final_norm_, y + dropout(fed));
+}
+
+TransformerXlImpl::TransformerXlImpl(const TransformerXlOptions& options) : options_(options) {
+  const int64_t width = options.width;
+  require(width % 2 == 0, "width: sinusoidal positions need an even width, not ", width);
+  const auto words = add_holder(*this, "word_emb"), output = add_holder(*this, "crit");
+  const auto emb_layers = add_holder(*words, "emb_layers"), emb_projs = add_holder(*words, "emb_projs"),
+             out_layers = add_holder(*output, "out_layers"), out_projs = add_holder(*output, "out_projs");
+  const auto all = bands();
+  int64_t band_width = width;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string name = std::to_string(i);
+    const int64_t count = all[i].second - all[i].first;
+    embeddings_.push_back(
+        add_holder(*emb_layers, name)->register_parameter("weight", torch::empty({count, band_width})));
+    out_biases_.push_back(add_holder(*out_layers, name)->register_parameter("bias", torch::empty({count})));
+    if (!options.cutoffs.empty()) {
+      projections_.push_back(emb_projs->register_parameter(name, torch::empty({width, band_width})));
+      // That of frequent tokens is not tied.
+      out_projections_.push_back(i == 0
+                                     ? out_projs->register_parameter(name, torch::empty({width, band_width}))
+                                     : projections_.back());
+      band_width = std::max<int64_t>(1, band_width / options.band_factor);
+    }
+  }
+  if (!options.cutoffs.empty()) {
+    const int64_t rarer = static_cast<int64_t>(options.cutoffs.size());
+    band_weight_ = output->register_parameter("cluster_weight", torch::empty({rarer, width}));
+    band_bias_ = output->register_parameter("cluster_bias", torch::empty({rarer}));
+  }
+  biases_.content = register_parameter("r_w_bias", torch::empty({options.heads, options.head_width}));
+  biases_.distance = register_parameter("r_r_bias", torch::empty({options.heads, options.head_width}));
+  torch::nn::ModuleList list;
+  for (int64_t i = 0; i < options.layers; ++i) {
+    layers_.emplace_back(options);
+    list->push_back(layers_.back());
+  }
+  register_module("layers", list);
+  reset_parameters();
+}
+
+void TransformerXlImpl::reset_parameters() {
+  const torch::NoGradGuard guard;
+  constexpr double kDeviation = 0.02, kProjectionDeviation = 0.01;
+  for (const auto& item : named_parameters()) {
+    const std::string& name = item.key();
+    if (name.find("_projs.") != std::string::npos)
+      item.value().normal_(0.0, kProjectionDeviation);
+    else if (name.ends_with(".bias") || name.ends_with("cluster_bias"))
+      item.value().zero_();
+    else
+      item.value().normal_(name.ends_with("layer_norm.weight") ? 1.0 : 0.0, kDeviation);
+  }
+}
+
+std::vector<std::pair<int64_t, int64_t>> TransformerXlImpl::bands() const {
+  std::vector<std::pair<int64_t, int64_t>> result;
+  int64_t begin = 0;
+  for (const int64_t end : options_.cutoffs) {
+    result.emplace_back(begin, end);
+    begin = end;
+  }
+  result.emplace_back(begin, options_.vocabulary);
+  return result;
+}
+
+Tensor TransformerXlImpl::embed(const Tensor& tokens) {
+  require(tokens.dim() == 2 && tokens.scalar_type() == torch::kInt64 && tokens.numel() > 0,
+          "expected tokens (batch, length) of type int64, got ", tokens.sizes(), " ", tokens.scalar_type());
+  const int64_t least = tokens.min().item<int64_t>(), most = tokens.max().item<int64_t>();
+  require(least >= 0 && most < options_.vocabulary, "token ", least < 0 ? least : most, " is outside 0 to ",
+          options_.vocabulary - 1, ", the model's vocabulary");
+  const double scale = std::sqrt(static_cast<double>(options_.width));
+  if (options_.cutoffs.empty()) return torch::embedding(embeddings_[0], tokens) * scale;
+  const Tensor flat = tokens.flatten();
+  Tensor x = torch::zeros({flat.size(0), options_.width}, embeddings_[0].options());
+  const auto all = bands();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Tensor rows = ((flat >= all[i].first) & (flat < all[i].second)).nonzero().squeeze(1);
+    const Tensor own = torch::embedding(embeddings_[i], flat.index_select(0, rows) - all[i].first);
+    x = x.index_add(0, rows, torch::matmul(own, projections_[i].t()));
+  }
+  return x.view({tokens.size(0), tokens.size(1), options_.width}) * scale;
+}
+
+Tensor TransformerXlImpl::features(const Tensor& tokens, nn::State* state) {
+  Tensor x = embed(tokens);
+  nn::State next;
+  if (state != nullptr) {
+    next = *state;
+    require(next.blocks.empty() || next.blocks.size() == layers_.size(), "the state has ", next.blocks.size(),
+            " blocks, the model ", layers_.size());
+    next.blocks.resize(layers_.size());
+  }
+  const Tensor first = next.blocks.empty() ? Tensor() : next.blocks[0].attention.keys;
+  require(!first.defined() || (first.dim() == 3 && first.size(0) == x.size(0) && first.size(2) == x.size(2)),
+          "the state's memory ", first.defined() ? first.sizes() : c10::IntArrayRef(), " does not fit ",
+          x.size(0), " texts of a model of width ", x.size(2));
+  const int64_t keys = x.size(1) + (first.defined() ? first.size(1) : 0);
+  Tensor distance = torch::arange(keys - 1, -1, -1, torch::kFloat64);
+  if (options_.clamp > 0) distance = distance.clamp_max(static_cast<double>(options_.clamp));
+  const auto dropout = [&](const Tensor& y) {
+    return ops::dropout(y, ops::draw_dropout(options_.dropout, is_training()));
+  };
+  const Tensor distances =
+      dropout(sinusoids(distance, options_.width, kDistanceSinusoids).to(x.options().requires_grad(false)));
+  x = dropout(x);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Tensor input = x, memory = state == nullptr ? Tensor() : next.blocks[i].attention.keys;
+    x = layers_[i]->forward(x, memory, distances, biases_);
+    ops::watch("layers." + std::to_string(i), x);
+    if (state == nullptr) continue;
+    const Tensor read = memory.defined() ? torch::cat({memory, input.detach()}, 1) : input.detach();
+    nn::GatedAttentionState& block = next.blocks[i].attention;
+    block.keys = read.slice(1, std::max<int64_t>(0, read.size(1) - options_.memory));
+    block.position += input.size(1);
+  }
+  if (state != nullptr) *state = std::move(next);
+  return dropout(x);
+}
+
+// Of the frequent tokens followed by the choice among bands, or of one of these bands.
+Tensor TransformerXlImpl::band_logits(const Tensor& features, size_t band) {
+  if (options_.cutoffs.empty()) return ops::linear(features, embeddings_[0], out_biases_[0]);
+  const Tensor projected = torch::matmul(features, out_projections_[band]);
+  if (band > 0) return ops::linear(projected, embeddings_[band], out_biases_[band]);
+  return ops::linear(projected, torch::cat({embeddings_[0], band_weight_}),
+                     torch::cat({out_biases_[0], band_bias_}));
+}
+
+Tensor TransformerXlImpl::losses(const Tensor& features, const Tensor& targets) {
+  const auto all = bands();
+  const Tensor head = torch::log_softmax(band_logits(features, 0), 1);
+  Tensor result = torch::zeros({targets.size(0)}, features.options());
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Tensor rows = ((targets >= all[i].first) & (targets < all[i].second)).nonzero().squeeze(1);
+    if (rows.numel() == 0) continue;
+    const Tensor within = (targets.index_select(0, rows) - all[i].first).unsqueeze(1);
+    const Tensor own = head.index_select(0, rows);
+    // Band i is the i-th column from the end, as published.
+    const Tensor log_p = i == 0 ? own.gather(1, within).squeeze(1)
+                                : own.select(1, own.size(1) - static_cast<int64_t>(i)) +
+                                      torch::log_softmax(band_logits(features.index_select(0, rows), i), 1)
+                                          .gather(1, within)
+                                          .squeeze(1);
+    result = result.index_add(0, rows, -log_p);
+  }
+  return result;
+}
+
+Tensor TransformerXlImpl::log_probabilities(const Tensor& features) {
+  const Tensor head = torch::log_softmax(band_logits(features, 0), 1);
+  if (options_.cutoffs.empty()) return head;
+  std::vector<Tensor> parts = {head.narrow(1, 0, options_.cutoffs[0])};
+  for (size_t i = 1; i <= options_.cutoffs.size(); ++i)
+    parts.push_back(head.narrow(1, head.size(1) - static_cast<int64_t>(i), 1) +
+                    torch::log_softmax(band_logits(features, i), 1));
+  return torch::cat(parts, 1);
+}
+
+}  // namespace mega::baselines

@@ -1,0 +1,218 @@
+// Transformer-XL: streams, causality, memory, relative positions against their formula, gradients, sizes.
+#include "mega/baselines/transformer_xl.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "mega/ops/form.h"
+#include "tests/base/helpers.h"
+#include "tests/compare.h"
+#include "tests/gradcheck.h"
+#include "tests/models/helpers.h"
+#include "tests/nn/helpers.h"
+
+namespace mega::baselines {
+namespace {
+
+using testing::contains;
+using testing::difference;
+using testing::distance;
+using testing::error_of;
+using testing::random_tokens;
+using torch::Tensor;
+
+TransformerXlOptions tiny() {
+  TransformerXlOptions options;
+  options.vocabulary = 12;
+  options.layers = 2;
+  options.width = 8;
+  options.heads = 2;
+  options.head_width = 3;
+  options.hidden = 10;
+  options.memory = 100;
+  options.dropout = 0.0;
+  return options;
+}
+
+TransformerXlOptions adaptive() {
+  TransformerXlOptions options = tiny();
+  options.cutoffs = {4, 8};
+  options.band_factor = 2;
+  return options;
+}
+
+TransformerXl large_weights(const TransformerXlOptions& options) {
+  torch::manual_seed(1);
+  return testing::with_large_weights(TransformerXl(options));
+}
+
+// A memory that holds everything, and a text in pieces, is the text at once.
+TEST(TransformerXl, SegmentsEqualTheWhole) {
+  const torch::NoGradGuard no_gradients;
+  std::mt19937 random(2);
+  for (const bool prenorm : {false, true})
+    for (const int64_t clamp : {0, 9})
+      for (const ops::Form form : {ops::Form::reference, ops::Form::fused}) {
+        const ops::FormGuard guard(form);
+        TransformerXlOptions options = tiny();
+        options.prenorm = prenorm;
+        options.clamp = clamp;
+        TransformerXl model = large_weights(options);
+        const Tensor tokens = random_tokens(2, 60), whole = model->features(tokens);
+        for (const int64_t longest : {1, 7, 40}) {
+          nn::State state;
+          const Tensor cut = testing::in_segments(
+              tokens, {}, testing::random_cuts(60, longest, random),
+              [&](const Tensor& x, const Tensor&) { return model->features(x, &state); });
+          EXPECT_LT(distance(cut, whole), 2e-5) << "up to " << longest;
+          EXPECT_EQ(state.blocks.at(1).attention.position, 60);
+        }
+      }
+}
+
+TEST(TransformerXl, IsCausal) {
+  TransformerXl model = large_weights(tiny());
+  const Tensor tokens = random_tokens(2, 20), before = model->features(tokens);
+  for (const int64_t at : {1, 7, 19}) {
+    Tensor changed = tokens.clone();
+    changed.slice(1, at).copy_(13 - changed.slice(1, at));
+    const Tensor moved = (model->features(changed) - before).abs();
+    EXPECT_EQ(moved.slice(1, 0, at).max().item<double>(), 0.0);
+    EXPECT_GT(moved.slice(1, at).max().item<double>(), 1e-3);
+  }
+}
+
+TEST(TransformerXl, KeepsTheLastOfItsMemory) {
+  TransformerXlOptions options = tiny();
+  options.memory = 5;
+  TransformerXl model = large_weights(options);
+  nn::State state;
+  model->features(random_tokens(2, 3), &state);
+  EXPECT_EQ(state.blocks[0].attention.keys.sizes(), torch::IntArrayRef({2, 3, 8}));
+  model->features(random_tokens(2, 9), &state);
+  EXPECT_EQ(state.blocks[0].attention.keys.sizes(), torch::IntArrayRef({2, 5, 8}));
+  EXPECT_FALSE(state.blocks[1].attention.keys.requires_grad());
+  const nn::State kept = state;
+  const Tensor next = random_tokens(2, 4), once = model->features(next, &state);
+  nn::State copy = kept;
+  EXPECT_EQ(difference(model->features(next, &copy), once), 0.0) << "a state is a value";
+  EXPECT_PRED2(contains, error_of([&] { model->features(random_tokens(3, 4), &copy); }),
+               "does not fit 3 texts");
+  copy.blocks.pop_back();
+  EXPECT_PRED2(contains, error_of([&] { model->features(next, &copy); }), "has 1 blocks, the model 2");
+}
+
+// Every query sees as many keys: of a memory of 6 and segments of 4, the last 6 and itself at most.
+TEST(TransformerXl, SameLengthForgetsWhatIsFar) {
+  TransformerXlOptions options = tiny();
+  options.layers = 1;
+  options.memory = 6;
+  options.same_length = true;
+  TransformerXl model = large_weights(options);
+  nn::State state;
+  model->features(random_tokens(1, 6), &state);
+  const Tensor next = random_tokens(1, 4);
+  nn::State first = state, second = state;
+  second.blocks[0].attention.keys = state.blocks[0].attention.keys.clone();
+  second.blocks[0].attention.keys.narrow(1, 0, 1).normal_();
+  const Tensor moved = (model->features(next, &first) - model->features(next, &second)).abs().amax({0, 2});
+  // Keys are 10, so that s = 4 - (10 - 6) = 0: key 0 is hidden from every query.
+  EXPECT_EQ(moved.max().item<double>(), 0.0);
+  second = state;
+  second.blocks[0].attention.keys = state.blocks[0].attention.keys.clone();
+  second.blocks[0].attention.keys.narrow(1, 2, 1).normal_();
+  first = state;
+  const Tensor later = (model->features(next, &first) - model->features(next, &second)).abs().amax({0, 2});
+  EXPECT_GT(later[0].item<double>(), 1e-4) << "two keys later, seen by the first two queries";
+  EXPECT_EQ(later[3].item<double>(), 0.0);
+}
+
+TEST(TransformerXl, ScoresDependOnTheDistance) {
+  TransformerXlOptions options = tiny();
+  options.layers = 1;
+  options.heads = 1;
+  options.width = 4;
+  torch::manual_seed(3);
+  TransformerXlLayer layer(options);
+  for (Tensor& parameter : layer->parameters()) {
+    const torch::NoGradGuard guard;
+    parameter.add_(torch::randn_like(parameter), 0.3);
+  }
+  layer->to(torch::kFloat64);
+  const Tensor x = torch::randn({1, 5, 4}, torch::kFloat64),
+               memory = torch::randn({1, 3, 4}, torch::kFloat64);
+  const Tensor distances = torch::randn({8, 4}, torch::kFloat64);  // of 7 to 0
+  const QueryBiases biases{torch::randn({1, 3}, torch::kFloat64), torch::randn({1, 3}, torch::kFloat64)};
+  const Tensor y = layer->forward(x, memory, distances, biases);
+
+  auto named = layer->named_parameters();
+  const auto weight = [&](const std::string& name) { return named["dec_attn." + name + ".weight"]; };
+  const Tensor all = torch::cat({memory, x}, 1)[0], qkv = torch::matmul(all, weight("qkv_net").t());
+  const Tensor q = qkv.narrow(1, 0, 3), k = qkv.narrow(1, 3, 3), v = qkv.narrow(1, 6, 3);
+  const Tensor r = torch::matmul(distances, weight("r_net").t());
+  std::vector<Tensor> rows;
+  for (int64_t i = 0; i < 5; ++i) {
+    std::vector<Tensor> scores;
+    for (int64_t j = 0; j <= 3 + i; ++j)
+      scores.push_back(((q[3 + i] + biases.content[0]).dot(k[j]) +
+                        (q[3 + i] + biases.distance[0]).dot(r[7 - (3 + i - j)])) /
+                       std::sqrt(3.0));
+    rows.push_back(torch::matmul(torch::softmax(torch::stack(scores), 0), v.narrow(0, 0, 4 + i)));
+  }
+  const auto norm = [&](const std::string& name, const Tensor& z) {
+    return torch::layer_norm(z, {4}, named[name + ".layer_norm.weight"], named[name + ".layer_norm.bias"]);
+  };
+  const auto linear = [&](const std::string& name, const Tensor& z) {
+    return torch::linear(z, named["pos_ff.CoreNet." + name + ".weight"],
+                         named["pos_ff.CoreNet." + name + ".bias"]);
+  };
+  const Tensor z = norm("dec_attn", x[0] + torch::matmul(torch::stack(rows), weight("o_net").t()));
+  EXPECT_LT(distance(y[0], norm("pos_ff", z + linear("3", torch::relu(linear("0", z))))), 1e-12);
+}
+
+TEST(TransformerXl, PredictsADistribution) {
+  for (const TransformerXlOptions& options : {tiny(), adaptive()}) {
+    TransformerXl model = large_weights(options);
+    const Tensor features = model->features(random_tokens(2, 7)).flatten(0, 1);
+    const Tensor targets = random_tokens(2, 7).flatten(), log_p = model->log_probabilities(features);
+    EXPECT_EQ(log_p.sizes(), torch::IntArrayRef({14, 12}));
+    EXPECT_LT(difference(log_p.exp().sum(1), torch::ones({14})), 1e-5);
+    const Tensor own = -log_p.gather(1, targets.unsqueeze(1)).squeeze(1);
+    EXPECT_LT(difference(model->losses(features, targets), own), 1e-4);
+  }
+}
+
+TEST(TransformerXl, GradientsMatchFiniteDifferences) {
+  const ops::FormGuard guard(ops::Form::reference);
+  for (TransformerXlOptions options : {tiny(), adaptive()}) {
+    options.layers = 1;
+    TransformerXl model = large_weights(options);
+    model->to(torch::kFloat64);
+    const Tensor tokens = random_tokens(1, 9), targets = random_tokens(1, 9).flatten();
+    check_gradients(
+        [&] { return std::vector<Tensor>{model->losses(model->features(tokens).flatten(0, 1), targets)}; },
+        model->parameters());
+  }
+}
+
+TEST(TransformerXl, HasThePublishedSize) {
+  int64_t count = 0;
+  for (const Tensor& parameter : TransformerXl(TransformerXlOptions{})->parameters())
+    count += parameter.numel();
+  EXPECT_EQ(count, 41'055'436);
+}
+
+TEST(TransformerXl, RejectsInvalidInputs) {
+  TransformerXl model = large_weights(tiny());
+  EXPECT_PRED2(contains, error_of([&] {
+                 model->features(torch::full({1, 3}, 12, torch::kInt64));
+               }),
+               "token 12 is outside 0 to 11");
+  EXPECT_PRED2(contains, error_of([&] { model->features(torch::zeros({3}, torch::kInt64)); }),
+               "(batch, length)");
+}
+
+}  // namespace
+}  // namespace mega::baselines
