@@ -17,6 +17,7 @@
 #include "mega/nn/mega_block.h"
 #include "mega/ops/attention.h"
 #include "mega/ops/form.h"
+#include "mega/ops/long_convolution.h"
 #include "mega/report/table.h"
 #include "mega/train/adamw.h"
 
@@ -81,6 +82,22 @@ Candidate ema_case(const Settings& settings, const std::string& form, Shape shap
   candidate.tokens = shape.tokens();
   candidate.flops = 2.0 * ema_multiply_adds(block) * shape.tokens() * (backward ? 3.0 : 1.0);
   candidate.channels = static_cast<double>(block.width);
+  return candidate;
+}
+
+// As in a bidirectional state space layer of the preset's width.
+Candidate convolution_case(const Settings& settings, const std::string& form, Shape shape, bool backward) {
+  const int64_t width = preset_options(settings).block.width;
+  const auto input = [&](std::vector<int64_t> sizes) { return torch::randn(sizes).requires_grad_(backward); };
+  const Tensor x = input({shape.batch, shape.length, width}), past = input({width, shape.length}),
+               future = input({width, shape.length});
+  Candidate candidate{
+      std::string("long convolution, ") + (backward ? "forward+backward, " : "forward, ") + shape_name(shape),
+      form, runner(form, backward, {x, past, future}, [=]() {
+        return ops::long_convolution(x, past, future, {});
+      })};
+  candidate.tokens = shape.tokens();
+  candidate.channels = static_cast<double>(width);
   return candidate;
 }
 
@@ -191,7 +208,8 @@ struct TableDefaults {
 const TableDefaults kTables[] = {
     {"ema", {4096}, 8, 128, "lra-text"},          {"attention", {4096}, 2, 128, "lra-text"},
     {"layer", {4096, 16384}, 1, 128, "lra-text"}, {"step", {4096}, 2, 128, "lra-text"},
-    {"train", {4002}, 8, 128, "lra-text"},        {"lm", {4096}, 2, 2048, "enwik8"}};
+    {"train", {4002}, 8, 128, "lra-text"},        {"lm", {4096}, 2, 2048, "enwik8"},
+    {"convolution", {4096}, 8, 128, "lra-text"}};
 
 Settings with_defaults(Settings settings) {
   for (const TableDefaults& table : kTables) {
@@ -205,7 +223,7 @@ Settings with_defaults(Settings settings) {
     return settings;
   }
   fail("unknown benchmark ", in_quotes(settings.table),
-       "; available are ema, attention, layer, step, train and lm");
+       "; available are ema, convolution, attention, layer, step, train and lm");
 }
 
 std::vector<Candidate> make_candidates(const Settings& settings) {
@@ -219,6 +237,9 @@ std::vector<Candidate> make_candidates(const Settings& settings) {
         candidates.push_back(ema_case(settings, form, shape, true, true));
         candidates.push_back(ema_case(settings, form, shape, false, true));
         candidates.push_back(ema_case(settings, form, shape, false, false));
+      } else if (settings.table == "convolution") {
+        candidates.push_back(convolution_case(settings, form, shape, true));
+        candidates.push_back(convolution_case(settings, form, shape, false));
       } else if (settings.table == "attention") {
         candidates.push_back(attention_case(settings, form, shape, true));
         candidates.push_back(attention_case(settings, form, shape, false));
@@ -239,7 +260,7 @@ std::vector<Candidate> make_candidates(const Settings& settings) {
 constexpr double kLargestReference = 4e9;
 
 bool reference_fits(const Settings& settings, int64_t length) {
-  if (settings.table == "lm") return true;  // fused form only
+  if (settings.table == "lm" || settings.table == "convolution") return true;  // no EMA in the reference form
   if (settings.table == "step" && reads_pictures(settings.preset)) return true;
   const BlockOptions block = preset_options(settings).block;
   const double kernel = 4.0 * 0.5 * ema_multiply_adds(block) * static_cast<double>(length);

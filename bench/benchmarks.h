@@ -9,7 +9,7 @@
 namespace mega::bench {
 
 struct Settings {
-  std::string table;             // ema, attention, layer, step, train, lm
+  std::string table;             // ema, convolution, attention, layer, step, train, lm
   std::string preset;            // empty: the table's default
   std::vector<int64_t> lengths;  // empty: the table's default
   int64_t batch = 0;             // 0: the table's default

@@ -36,18 +36,13 @@
 #include "tests/golden/images.h"
 #include "tests/golden/luna.h"
 #include "tests/golden/options.h"
+#include "tests/golden/recurrence.h"
 #include "tests/golden/streams.h"
 #include "tests/golden/transformer_xl.h"
 #include "tests/golden/translation.h"
 
 namespace mega::testing {
 namespace {
-
-Lengths segments(Golden& golden) {
-  Lengths lengths;
-  for (const std::string& text : split(golden.option("segments"), ',')) lengths.push_back(std::stoll(text));
-  return lengths;
-}
 
 void ema_case(Golden& golden) {
   const EmaOptions options = ema_options(golden);
@@ -211,7 +206,7 @@ void activation_case(Golden& golden) {
   }
 }
 
-void run_adam(Golden& golden, const TrainOptions& options, const std::set<std::string>& undecayed = {}) {
+void run_adam(Golden& golden, const TrainOptions& options, const std::vector<TensorInfo>& tensors = {}) {
   std::vector<Tensor> parameters;
   ops::NamedTensors named;
   while (golden.has("in.p" + std::to_string(parameters.size()))) {
@@ -219,7 +214,7 @@ void run_adam(Golden& golden, const TrainOptions& options, const std::set<std::s
     parameters.push_back(golden.input(name).requires_grad_());
     named.emplace_back(name, parameters.back());
   }
-  train::AdamW optimizer(named, options, undecayed);
+  train::AdamW optimizer(named, options, tensors);
   for (int64_t step = 0; step < golden.number("steps"); ++step) {
     const std::string suffix = "_step" + std::to_string(step);
     for (size_t i = 0; i < parameters.size(); ++i)
@@ -243,7 +238,10 @@ void torch_adamw_case(Golden& golden) {
   require(golden.option("weight_decay") == "0.05 for p0, 0 for p1", "weight_decay: unknown");
   options.weight_decay = 0.05;
   options.clip = golden.real("clip_norm");
-  run_adam(golden, options, {"p1"});
+  TensorInfo second;
+  second.name = "p1";
+  second.decays = false;
+  run_adam(golden, options, {second});
 }
 
 void cosine_case(Golden& golden) {
@@ -470,6 +468,17 @@ const std::vector<Kind> kKinds = {
     {"reformer_lsh_", "LSHAttention", lsh_case},
     {"reformer_lra_", "lsh_attention_single_head", arena_lsh_case},
     {"lrashell_", "long-range-arena text classifier shell", arena_case},
+    {"s4_init_", "transition", hippo_case},
+    {"s4_kernel_", "SSMKernelDPLR", s4_kernel_case},
+    {"s4d_kernel_", "SSMKernelDiag", s4d_kernel_case},
+    {"s4_layer_", "S4Block", s4_layer_case},
+    {"s4d_layer_", "S4Block", s4d_layer_case},
+    {"s4d_minimal_", "S4D", s4d_minimal_case},
+    {"s4_v1_", "S4 of tag v1", s4_first_case},
+    {"s4_lra_", "S4 LRA classifier", s4_model_case},
+    {"lstm_", "LSTMLRAEncoder", lstm_case},
+    {"cema_", "MultiHeadComplexEMA", complex_ema_case},
+    {"timestepnorm_", "TimestepNorm", timestep_norm_case},
 };
 
 struct Case {

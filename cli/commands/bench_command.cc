@@ -14,13 +14,13 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
       app.add_subcommand("bench", "measure speed and memory of fused and reference forms, next to sgemm");
   sub->add_option(
          "table", s.table,
-         "what to measure: ema, attention, layer (one block, forward), step (training step), train (the "
-         "whole training loop), lm (scoring text), decode (engine, token by token), translate (beam "
-         "search), predict (engine, pictures), stream (a very long text), images (making pictures ready) or "
-         "table2 (training steps of all systems of the paper's table)")
+         "what to measure: ema, convolution (of state space layers), attention, layer (one block, forward), "
+         "step (training step), train (the whole training loop), lm (scoring text), decode (engine, token by "
+         "token), translate (beam search), predict (engine, pictures), stream (a very long text), images "
+         "(making pictures ready) or table2 (training steps of all systems of the paper's table)")
       ->required()
-      ->check(CLI::IsMember({"ema", "attention", "layer", "step", "train", "lm", "decode", "translate",
-                             "predict", "stream", "images", "table2"}));
+      ->check(CLI::IsMember({"ema", "convolution", "attention", "layer", "step", "train", "lm", "decode",
+                             "translate", "predict", "stream", "images", "table2"}));
   sub->add_option("--preset", s.preset,
                   "preset or .toml file with the model sizes (default: depends on the table)");
   sub->add_option("--length", s.lengths,

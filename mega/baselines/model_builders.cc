@@ -5,8 +5,10 @@
 #include "mega/baselines/flash.h"
 #include "mega/baselines/language_transformer.h"
 #include "mega/baselines/linear.h"
+#include "mega/baselines/lstm.h"
 #include "mega/baselines/luna.h"
 #include "mega/baselines/resnet.h"
+#include "mega/baselines/s4.h"
 #include "mega/baselines/transformer.h"
 #include "mega/baselines/translation_transformer.h"
 #include "mega/baselines/vision_transformer.h"
@@ -44,6 +46,11 @@ struct Build {
   Model operator()(const ReformerOptions& o) const { return make_arena_model(o); }
   Model operator()(const LunaOptions& o) const { return build(Luna(o)); }
   Model operator()(const FlashOptions& o) const { return build(Flash(o)); }
+  Model operator()(const S4Options& o) const { return build(S4(o)); }
+  Model operator()(const S4DOptions& o) const { return build(S4(o)); }
+  Model operator()(const S4LanguageOptions& o) const { return build(LanguageS4(o)); }
+  Model operator()(const S4DLanguageOptions& o) const { return build(LanguageS4(o)); }
+  Model operator()(const LstmOptions& o) const { return build(Lstm(o)); }
 };
 
 template <class Model>

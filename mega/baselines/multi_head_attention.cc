@@ -71,7 +71,7 @@ Tensor MultiHeadAttentionImpl::forward(const Tensor& x, const Tensor& mask, cons
     k = append(state->keys, k);
     v = append(state->values, v);
     padding = append_padding(*state, mask, x);
-    *state = {.ema = {}, .keys = k, .values = v, .padding = padding, .position = k.size(1)};
+    *state = {.ema = {}, .keys = k, .values = v, .padding = padding, .position = k.size(1), .norm = {}};
   }
   return attend(q, k, v, bias, padding, causal_, position);
 }

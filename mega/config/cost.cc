@@ -16,11 +16,10 @@ double output_rows(const TokenOptions& options) {
 }  // namespace
 
 double ema_multiply_adds(const BlockOptions& options) {
-  const int64_t n = options.ema.kind == EmaKind::multidimensional
-                        ? options.ema.dimension
-                        : std::min<int64_t>(1, options.ema.dimension);
   const int64_t channels = options.ema.bidirectional ? 2 * options.width : options.width;
-  return real(2 * channels * n);
+  // A complex average takes six for its two numbers.
+  const int64_t each = options.ema.kind == EmaKind::complex ? 3 : 2;
+  return real(each * channels * state_numbers(options.ema));
 }
 
 double attention_multiply_adds(const BlockOptions& options, int64_t length) {
@@ -39,6 +38,12 @@ double block_multiply_adds(const BlockOptions& options, int64_t length) {
   const int64_t d = options.width, z = options.shared, v = options.values;
   const int64_t products = d * v + d * (z + v + 2 * d) + v * d + 2 * d * options.hidden;
   return real(products) + attention_multiply_adds(options, length) + ema_multiply_adds(options);
+}
+
+int64_t block_weights(const BlockOptions& block) {
+  const int64_t d = block.width, v = block.values, z = block.shared, f = block.hidden;
+  const int64_t k = block.ema.bidirectional ? 2 * d : d;
+  return 2 * d * v + d * (z + v + 2 * d) + 2 * d * f + 4 * k * block.ema.dimension;
 }
 
 BlockActivations block_activations(const BlockOptions& block) {

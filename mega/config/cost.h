@@ -17,6 +17,9 @@ double attention_multiply_adds(const BlockOptions& options, int64_t length);
 // source, and attention to a source of this length.
 double cross_multiply_adds(const BlockOptions& options, int64_t length);
 
+// The weights of a Mega block without biases and norms, by which baselines are made as large.
+int64_t block_weights(const BlockOptions& options);
+
 // Numbers per token that one block keeps for its backward pass, and those that the backward pass of the last
 // one needs for a moment.
 struct BlockActivations {

@@ -13,8 +13,10 @@
 #include "mega/config/models/image_options.h"
 #include "mega/config/models/language_options.h"
 #include "mega/config/models/linear_options.h"
+#include "mega/config/models/lstm_options.h"
 #include "mega/config/models/luna_options.h"
 #include "mega/config/models/resnet_options.h"
+#include "mega/config/models/s4_options.h"
 #include "mega/config/models/transformer_options.h"
 #include "mega/config/models/translator_options.h"
 
@@ -26,7 +28,8 @@ using AnyModelOptions =
                  TransformerLanguageOptions, TranslatorOptions, TransformerTranslationOptions,
                  ImageClassifierOptions, VisionTransformerOptions, ResNetOptions, LinearOptions,
                  ArenaTransformerOptions, PerformerOptions, LinformerOptions, BigBirdOptions, ReformerOptions,
-                 LunaOptions, FlashOptions>;
+                 LunaOptions, FlashOptions, S4Options, S4DOptions, S4LanguageOptions, S4DLanguageOptions,
+                 LstmOptions>;
 
 struct ModelOptions {
   AnyModelOptions model;

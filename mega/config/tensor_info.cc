@@ -44,4 +44,9 @@ void TensorList::add_layer_norm(const std::string& name, int64_t width) {
   add(name + ".bias", {width}, ModelPart::norms);
 }
 
+void TensorList::learn_apart(double learning_rate) {
+  tensors_.back().learning_rate = learning_rate;
+  tensors_.back().decays = false;
+}
+
 }  // namespace mega

@@ -21,6 +21,7 @@ enum class ModelPart {
   cross_attention,
   feed_forward,
   convolutions,
+  recurrence,
   head
 };
 
@@ -34,6 +35,7 @@ struct EnumNames<ModelPart> {
                                                        {ModelPart::cross_attention, "cross attention"},
                                                        {ModelPart::feed_forward, "feed-forward"},
                                                        {ModelPart::convolutions, "convolutions"},
+                                                       {ModelPart::recurrence, "recurrence"},
                                                        {ModelPart::head, "head"}});
 };
 
@@ -45,6 +47,7 @@ struct TensorInfo {
   bool is_parameter = true;  // false: a buffer, such as running statistics
   bool quantizable = false;  // a matrix whose rows are read whole: by a product, or as embeddings
   bool decays = true;        // weight decay applies, unless train.groups say otherwise
+  double learning_rate = 0;  // its own highest learning rate, on the same conditions; 0: the recipe's
   std::string tied_to;       // the tensor that it is another name of; not in the file, not counted
 
   int64_t elements() const;
@@ -61,6 +64,9 @@ class TensorList {
   void add_linear(const std::string& name, int64_t outputs, int64_t inputs, ModelPart part);
   // NAME.weight and NAME.bias of a plain layer norm.
   void add_layer_norm(const std::string& name, int64_t width);
+
+  // The tensor added last learns with a rate of its own (0: the recipe's) and has no weight decay.
+  void learn_apart(double learning_rate);
 
   std::vector<TensorInfo> take() { return std::move(tensors_); }
 

@@ -149,6 +149,10 @@ class Reader {
     if (const int64_t n = averages_of(block, width()); n > 0)
       kernels::ema_pack(floats(tensor(prefix + "ema", DType::F32, {1, width(), n})).data(), width(), n,
                         block.averages.data());
+    if (const int64_t numbers = std::ssize(block.statistics); numbers > 0) {
+      const auto statistics = floats(tensor(prefix + "norm", DType::F32, {1, numbers}));
+      block.statistics.assign(statistics.begin(), statistics.end());
+    }
     if (open_ == 0) return;
     KeyValueCache& cache = block.cache;
     const DType dtype = dtype_of(cache.type());
@@ -178,6 +182,9 @@ void write_session(const std::filesystem::path& path, const LanguageModel& model
     writer.add(prefix + "position", state.position);
     writer.add(prefix + "cross.position", 0);
     if (state.position > 0 && !block.averages.empty()) writer.add_averages(prefix + "ema", block, width);
+    if (state.position > 0 && !block.statistics.empty())
+      writer.add(prefix + "norm", DType::F32, {1, std::ssize(block.statistics)},
+                 std::as_bytes(std::span(block.statistics)));
     if (block.cache.size() > 0) writer.add_cache(prefix, block.cache);
   }
   if (!features.empty()) writer.add(kFeatures, DType::F32, {width}, std::as_bytes(features));

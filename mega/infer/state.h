@@ -12,7 +12,8 @@
 namespace mega::infer {
 
 struct BlockState {
-  AlignedVector<float> averages;  // packed as in kernels/ema.h; empty without EMA
+  AlignedVector<float> averages;    // packed as in kernels/ema.h; empty without EMA
+  AlignedVector<float> statistics;  // of a timestep norm: the count, means and variances; empty without one
   KeyValueCache cache;
 };
 
@@ -24,7 +25,8 @@ struct State {
   int64_t bytes() const {
     int64_t sum = 0;
     for (const BlockState& block : blocks)
-      sum += static_cast<int64_t>(block.averages.size() * sizeof(float)) + block.cache.bytes();
+      sum += static_cast<int64_t>((block.averages.size() + block.statistics.size()) * sizeof(float)) +
+             block.cache.bytes();
     return sum;
   }
 };

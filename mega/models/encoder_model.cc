@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "mega/base/error.h"
-#include "mega/models/padding.h"
 #include "mega/ops/activation.h"
 #include "mega/ops/dropout.h"
 #include "mega/ops/watch.h"
@@ -18,18 +17,22 @@ EncoderModel::EncoderModel(const SequenceOptions& options, int64_t documents, in
       pooling_(options.pooling),
       activation_(options.head_activation),
       dropout_(dropout) {
-  hidden_ = torch::nn::Linear(documents * width, options.head);
-  torch::nn::ModuleList layer, classifier;
-  layer->push_back(hidden_);
-  classifier->push_back(layer);
-  register_module("classifier", classifier);
-  output_ = register_module(
-      "sentence_projection_layer",
-      torch::nn::Linear(torch::nn::LinearOptions(options.head, options.classes).bias(options.head_bias)));
-  torch::nn::init::xavier_uniform_(hidden_->weight);
-  torch::nn::init::zeros_(hidden_->bias);
+  const int64_t inputs = documents * width;
+  if (options.head > 0) {
+    hidden_ = torch::nn::Linear(inputs, options.head);
+    torch::nn::ModuleList layer, classifier;
+    layer->push_back(hidden_);
+    classifier->push_back(layer);
+    register_module("classifier", classifier);
+    torch::nn::init::xavier_uniform_(hidden_->weight);
+    torch::nn::init::zeros_(hidden_->bias);
+  }
+  const bool has_bias = !hidden_ || options.head_bias;
+  output_ = register_module("sentence_projection_layer",
+                            torch::nn::Linear(torch::nn::LinearOptions(hidden_ ? options.head : inputs, options.classes)
+                                                  .bias(has_bias)));
   torch::nn::init::xavier_uniform_(output_->weight);
-  if (options.head_bias) torch::nn::init::zeros_(output_->bias);
+  if (has_bias) torch::nn::init::zeros_(output_->bias);
 
   auto holder = std::make_shared<torch::nn::Module>();
   encoder_ = holder->register_module("encoder", std::make_shared<torch::nn::Module>());
@@ -46,8 +49,10 @@ Tensor EncoderModel::encode(const Sequences& document) {
   const Padding padding(document, channels_);
   Tensor x = embedding_->forward(document.values);
   if (scale_ != 1.0) x = x * scale_;
-  return padding.pool(stack_->forward(x, padding.mask()), pooling_);
+  return pool(stack_->forward(x, padding.mask()), padding);
 }
+
+Tensor EncoderModel::pool(const Tensor& x, const Padding& padding) const { return padding.pool(x, pooling_); }
 
 Tensor EncoderModel::predict(const std::vector<Sequences>& documents) {
   require(documents.size() == documents_, "this model reads ",
@@ -60,11 +65,14 @@ Tensor EncoderModel::predict(const std::vector<Sequences>& documents) {
 }
 
 Tensor EncoderModel::classify(const Tensor& representation) {
-  const Tensor hidden =
-      ops::dropout(hidden_->forward(representation), ops::draw_dropout(dropout_, is_training()));
-  const bool is_tanh = activation_ == HeadActivation::tanh;
-  const Tensor outputs =
-      output_->forward(is_tanh ? torch::tanh(hidden) : ops::activate(hidden, Activation::gelu));
+  Tensor outputs = representation;
+  if (hidden_) {
+    const Tensor hidden =
+        ops::dropout(hidden_->forward(representation), ops::draw_dropout(dropout_, is_training()));
+    outputs = activation_ == HeadActivation::tanh ? torch::tanh(hidden)
+                                                  : ops::activate(hidden, Activation::gelu);
+  }
+  outputs = output_->forward(outputs);
   ops::watch("classifier", outputs);
   return outputs;
 }

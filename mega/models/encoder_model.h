@@ -6,6 +6,7 @@
 
 #include "mega/config/models/classifier_options.h"
 #include "mega/models/input_embedding.h"
+#include "mega/models/padding.h"
 #include "mega/models/sequence_model.h"
 #include "mega/nn/stack.h"
 #include "mega/ops/torch.h"
@@ -27,6 +28,9 @@ class EncoderModel : public SequenceModel {
   // The released models' encoder.encoder, in which embedding and stack are registered.
   torch::nn::Module& encoder() { return *encoder_; }
 
+  // What stands for a document, of the stack's output (B, L, D): (B, D).
+  virtual torch::Tensor pool(const torch::Tensor& x, const Padding& padding) const;
+
   // `scale` multiplies the embeddings.
   void set_encoder(InputEmbedding embedding, std::unique_ptr<nn::Stack> stack, double scale = 1.0);
 
@@ -38,7 +42,7 @@ class EncoderModel : public SequenceModel {
   Pooling pooling_;
   HeadActivation activation_;
   double dropout_, scale_ = 1.0;
-  torch::nn::Linear hidden_{nullptr}, output_{nullptr};
+  torch::nn::Linear hidden_{nullptr}, output_{nullptr};  // the first is empty if options.head is 0
   std::shared_ptr<torch::nn::Module> encoder_;
   InputEmbedding embedding_{nullptr};
   std::unique_ptr<nn::Stack> stack_;

@@ -25,7 +25,9 @@ Padding::Padding(const Sequences& batch, int64_t channels) {
 }
 
 Tensor Padding::pool(const Tensor& x, Pooling pooling) const {
-  if (pooling != Pooling::mean) return x.select(1, 0);
+  if (pooling == Pooling::cls || pooling == Pooling::first) return x.select(1, 0);
+  if (pooling == Pooling::last)
+    return x.gather(1, (lengths_ - 1).view({-1, 1, 1}).expand({-1, 1, x.size(2)})).squeeze(1);
   return nn::zero_padding(x, mask_).sum(1) / lengths_.unsqueeze(1).to(x.scalar_type());
 }
 

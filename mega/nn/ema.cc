@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mega/base/error.h"
+#include "mega/ops/complex_ema.h"
 
 namespace mega::nn {
 
@@ -13,8 +14,16 @@ namespace {
 
 EmaOptions checked(EmaOptions options) {
   require(options.dimension >= 0, "the EMA's dimension must not be negative, but is ", options.dimension);
-  if (options.kind != EmaKind::multidimensional) options.dimension = std::min<int64_t>(options.dimension, 1);
+  if (options.kind == EmaKind::plain || options.kind == EmaKind::damped)
+    options.dimension = std::min<int64_t>(options.dimension, 1);
   return options;
+}
+
+// Normal numbers of this deviation that are at most 1 in size: those beyond are drawn again.
+Tensor truncated_normal(const Tensor& like, double deviation) {
+  Tensor x = torch::randn_like(like) * deviation;
+  while ((x.abs() > 1).any().item<bool>()) x = torch::where(x.abs() > 1, torch::randn_like(x) * deviation, x);
+  return x;
 }
 
 }  // namespace
@@ -27,6 +36,10 @@ EmaImpl::EmaImpl(int64_t width, const EmaOptions& options) : width_(width), opti
   if (options_.kind == EmaKind::multidimensional) {
     beta = register_parameter("beta", torch::empty({rows, n, 1}));
     gamma = register_parameter("gamma", torch::empty({rows, n}));
+  }
+  if (options_.kind == EmaKind::complex) {
+    theta = register_parameter("theta", torch::empty({rows, 1, 1}));
+    gamma = register_parameter("gamma", torch::empty({rows, n, 2}));
   }
   if (options_.skip) omega = register_parameter("omega", torch::empty({width}));
   reset_parameters();
@@ -42,6 +55,16 @@ void EmaImpl::reset_parameters() {
   }
   for (const Tensor& weight : {gamma, omega})
     if (weight.defined()) weight.normal_(0.0, 1.0);
+  if (options_.kind != EmaKind::complex) return;
+  // As released: turns from almost a whole one to 1/D, over the channels in random order; real projections; a
+  // small skip, normal within one unit.
+  gamma.select(2, 1).zero_();
+  if (omega.defined()) omega.copy_(truncated_normal(omega, 0.25));
+  for (int64_t row = 0; row < theta.size(0); row += width_) {
+    const auto d = static_cast<double>(width_);
+    const Tensor share = torch::pow(d, -torch::arange(1, width_ + 1, torch::kDouble) / d);
+    theta.narrow(0, row, width_).copy_(torch::logit(share).index({torch::randperm(width_)}).view({-1, 1, 1}));
+  }
 }
 
 // p = sigma(delta), q = 1 - p sigma(alpha): equation 5, and equations 2 and 3 without the missing terms. The
@@ -55,6 +78,19 @@ ops::EmaCoefficients EmaImpl::coefficients() const {
   if (options_.kind == EmaKind::damped) return {q, p, torch::ones_like(p)};
   const double scale = options_.scaled ? 1.0 / std::sqrt(static_cast<double>(options_.dimension)) : 1.0;
   return {q, p * beta.squeeze(-1), gamma * scale};
+}
+
+// p = sigma(alpha), |q| = 1 - p sigma(delta), and average k of N turns by k / N of the share sigma(theta) of
+// a turn.
+ops::DiagonalSystem EmaImpl::complex_coefficients() const {
+  const auto n = static_cast<double>(options_.dimension);
+  const Tensor p = torch::sigmoid(alpha).squeeze(-1);
+  constexpr double kTiny = 1e-37;  // a size rounded to 0 still has a logarithm
+  const Tensor size = (1 - p * torch::sigmoid(delta).squeeze(-1)).clamp_min(kTiny);
+  const Tensor k = torch::arange(1, options_.dimension + 1, p.options().requires_grad(false));
+  const Tensor phase = torch::sigmoid(theta).squeeze(-1) * (k * (2 * M_PI / n));
+  const double scale = options_.scaled ? 1.0 / std::sqrt(n) : 1.0;
+  return {size.log(), phase, torch::stack({p, torch::zeros_like(p)}, -1), gamma * scale};
 }
 
 Tensor EmaImpl::forward(const Tensor& x, const Tensor& mask, Tensor* state) {
@@ -74,12 +110,14 @@ Tensor EmaImpl::run(const Tensor& x, const Tensor& mask, Tensor* state, bool act
   settings.shift = options_.shift;
   settings.truncation = options_.truncation;
   settings.activated = activated;
+  if (options_.kind == EmaKind::complex)
+    return ops::complex_ema(x, complex_coefficients(), omega, mask, settings, state);
   return ops::ema(x, coefficients(), omega, mask, settings, state);
 }
 
 Tensor EmaImpl::initial_state(int64_t batch) const {
   const auto options = delta.defined() ? delta.options().requires_grad(false) : torch::TensorOptions();
-  return torch::zeros({batch, width_, options_.dimension}, options);
+  return torch::zeros({batch, width_, state_numbers(options_)}, options);
 }
 
 void EmaImpl::pretty_print(std::ostream& stream) const {

@@ -3,6 +3,7 @@
 
 #include "mega/config/models/layer_options.h"
 #include "mega/ops/ema.h"
+#include "mega/ops/state_space.h"
 #include "mega/ops/torch.h"
 
 namespace mega::nn {
@@ -14,7 +15,8 @@ namespace mega::nn {
 //   beta      beta,  expansion to N averages
 //   gamma     eta,   projection back to one value
 //   omega     -      learned skip (not in the paper)
-// With options.exchanged they are the paper's, as in the release for images.
+// With options.exchanged they are the paper's, as in the release for images. Of a complex average
+// (Megalodon's) alpha weighs the input, delta damps, theta turns, gamma is complex, and there is no beta.
 // `plain` (equation 2) has only delta, `damped` (equation 3) delta and alpha, both with N = 1; omega exists
 // if options.skip. With dimension 0 there are no parameters and the output is the input.
 class EmaImpl : public torch::nn::Module {
@@ -29,18 +31,20 @@ class EmaImpl : public torch::nn::Module {
   // The same without the activation, for callers that fuse it into the next operation.
   torch::Tensor sums(const torch::Tensor& x, const torch::Tensor& mask = {}, torch::Tensor* state = nullptr);
 
-  // The state at the start of a stream, (B, D, N).
+  // The state at the start of a stream, (B, D, N); of a complex average (B, D, 2 N).
   torch::Tensor initial_state(int64_t batch) const;
 
-  // The recurrence's coefficients, computed from the parameters.
+  // The recurrence's coefficients, computed from the parameters; of a complex average the second.
   ops::EmaCoefficients coefficients() const;
+  ops::DiagonalSystem complex_coefficients() const;
 
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
 
   const EmaOptions& options() const { return options_; }
   torch::Tensor delta, alpha, beta;  // (kD, N, 1), k = 2 if bidirectional
-  torch::Tensor gamma;               // (kD, N)
+  torch::Tensor gamma;               // (kD, N), or (kD, N, 2) of a complex average
+  torch::Tensor theta;               // (kD, 1, 1), of a complex average
   torch::Tensor omega;               // (D)
 
  private:

@@ -12,7 +12,7 @@ using torch::Tensor;
 
 FeedForwardImpl::FeedForwardImpl(const BlockOptions& options) : options_(options) {
   require(options.hidden > 0, "a feed-forward needs a hidden width above 0, not ", options.hidden);
-  norm = register_module("norm", SequenceNorm(options.width, options.norm, options.affine));
+  norm = register_module("norm", SequenceNorm(options.width, plain_norm(options.norm), options.affine));
   fc1 = register_module("fc1", torch::nn::Linear(options.width, options.hidden));
   fc2 = register_module("fc2", torch::nn::Linear(options.hidden, options.width));
   drop_path = register_module("drop_path", DropPath(options.drop_path));

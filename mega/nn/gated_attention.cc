@@ -18,7 +18,10 @@ GatedAttentionImpl::GatedAttentionImpl(const BlockOptions& options)
       average_(options.ema.dimension > 0 && options.ema.activated ? Activation::silu : Activation::identity) {
   validate(options);
   const int64_t d = options.width, z = options.shared, v = options.values;
-  norm = register_module("norm", SequenceNorm(d, options.norm, options.affine));
+  if (options.norm == NormKind::timestep)
+    timestep_norm = register_module("norm", TimestepNorm(d, options.norm_groups, options.affine));
+  else
+    norm = register_module("norm", SequenceNorm(d, options.norm, options.affine));
   if (options.ema.dimension > 0) move = register_module("move", Ema(d, options.ema));
   v_proj = register_module("v_proj", torch::nn::Linear(d, v));
   mx_proj = register_module("mx_proj", torch::nn::Linear(d, z + v + 2 * d));
@@ -59,17 +62,22 @@ Tensor GatedAttentionImpl::forward(const Tensor& x, const Tensor& mask, GatedAtt
     next = *state;
   }
   GatedAttentionState* const stream = state == nullptr ? nullptr : &next;
-  const Tensor input = options_.prenorm ? norm->forward(x) : x;
+  const Tensor input = options_.prenorm ? normalized(x, mask, stream) : x;
   const Tensor sums = move ? move->sums(input, mask, stream == nullptr ? nullptr : &stream->ema) : input;
   const Tensor values = ops::linear(input, v_proj->weight, v_proj->bias);
   const Tensor y =
       can_fuse(x, mask, stream) ? fused(x, sums, values, mask) : composed(x, sums, values, mask, stream);
-  const Tensor result = options_.prenorm ? y : norm->forward(y);
+  const Tensor result = options_.prenorm ? y : normalized(y, mask, stream);
   if (state != nullptr) {
     next.position += x.size(1);
     *state = std::move(next);
   }
   return result;
+}
+
+Tensor GatedAttentionImpl::normalized(const Tensor& x, const Tensor& mask, GatedAttentionState* state) {
+  return timestep_norm ? timestep_norm->forward(x, mask, state == nullptr ? nullptr : &state->norm)
+                       : norm->forward(x);
 }
 
 // The state must fit this layer and the batch size.
@@ -88,7 +96,9 @@ void GatedAttentionImpl::check_state(const GatedAttentionState& state, int64_t b
   const int64_t columns = options_.position == PositionKind::tupe ? 2 * options_.shared : options_.shared;
   const auto type = gamma.scalar_type();
   if (state.ema.defined() && move)
-    check("ema", state.ema, {batch, options_.width, move->options().dimension}, type);
+    check("ema", state.ema, {batch, options_.width, state_numbers(options_.ema)}, type);
+  if (state.norm.defined() && timestep_norm)
+    check("norm", state.norm, {batch, 2 * options_.norm_groups + 1}, type);
   if (open > 0 || state.keys.defined()) check("keys", state.keys, {batch, open, columns}, type);
   if (open > 0 || state.values.defined()) check("values", state.values, {batch, open, options_.values}, type);
   if (state.padding.defined()) check("padding", state.padding, {batch, open}, torch::kBool);

@@ -7,6 +7,7 @@
 #include "mega/nn/norm.h"
 #include "mega/nn/position.h"
 #include "mega/nn/state.h"
+#include "mega/nn/timestep_norm.h"
 #include "mega/ops/torch.h"
 
 namespace mega::nn {
@@ -27,13 +28,15 @@ class GatedAttentionImpl : public torch::nn::Module {
 
   const BlockOptions& options() const { return options_; }
   SequenceNorm norm{nullptr};
-  Ema move{nullptr};  // empty with ema.dimension = 0
+  TimestepNorm timestep_norm{nullptr};  // instead, with norm = timestep
+  Ema move{nullptr};                    // empty with ema.dimension = 0
   torch::nn::Linear v_proj{nullptr}, mx_proj{nullptr}, h_proj{nullptr};
   torch::Tensor gamma, beta;  // (2, Z)
   std::shared_ptr<PositionImpl> rel_pos_bias;
   DropPath drop_path{nullptr};
 
  private:
+  torch::Tensor normalized(const torch::Tensor& x, const torch::Tensor& mask, GatedAttentionState* state);
   torch::Tensor drop(const torch::Tensor& x, double rate);
   void check_state(const GatedAttentionState& state, int64_t batch) const;
   bool can_fuse(const torch::Tensor& x, const torch::Tensor& mask, const GatedAttentionState* state) const;

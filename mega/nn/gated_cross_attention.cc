@@ -13,7 +13,7 @@ using torch::Tensor;
 GatedCrossAttentionImpl::GatedCrossAttentionImpl(const BlockOptions& options) : options_(options) {
   validate(options);
   const int64_t d = options.width, z = options.shared;
-  norm = register_module("norm", SequenceNorm(d, options.norm, options.affine));
+  norm = register_module("norm", SequenceNorm(d, plain_norm(options.norm), options.affine));
   k_proj = register_module("k_proj", torch::nn::Linear(d, z));
   v_proj = register_module("v_proj", torch::nn::Linear(d, d));
   q_proj = register_module("q_proj", torch::nn::Linear(d, 2 * d + z));

@@ -34,6 +34,9 @@ bool is_batch(NormKind kind) { return kind == NormKind::batch || kind == NormKin
 
 SequenceNormImpl::SequenceNormImpl(int64_t width, NormKind kind, bool affine)
     : width_(width), kind_(kind), affine_(affine), norm_(std::make_shared<torch::nn::Module>()) {
+  require(
+      kind != NormKind::timestep,
+      "norm: the timestep norm needs a state, and belongs to the attention of a Mega block alone; use layer");
   register_module("norm", norm_);
   if (affine && kind == NormKind::scale) {
     weight_ = norm_->register_parameter("scalar", torch::empty({1}));
@@ -78,6 +81,8 @@ Tensor SequenceNormImpl::forward(const Tensor& x) {
     case NormKind::batch:
     case NormKind::sync_batch:
       return batch_norm(x);
+    case NormKind::timestep:
+      break;
   }
   fail("unknown norm");
 }

@@ -23,7 +23,8 @@ MegaStack::MegaStack(const StackOptions& options, torch::nn::Module& holder)
   const BlockOptions& block = options.block;
   if (options.normalize_embedding) {
     require(!block.prenorm, "normalize_embedding needs postnorm blocks: set block.prenorm = false");
-    embed_norm_ = holder.register_module("embed_norm", SequenceNorm(block.width, block.norm, block.affine));
+    embed_norm_ =
+        holder.register_module("embed_norm", SequenceNorm(block.width, plain_norm(block.norm), block.affine));
   }
   torch::nn::ModuleList layers;
   for (int64_t i = 0; i < options.layers; ++i) {
@@ -34,8 +35,8 @@ MegaStack::MegaStack(const StackOptions& options, torch::nn::Module& holder)
   }
   holder.register_module(options.blocks, layers);
   if (block.prenorm && options.final_norm)
-    final_norm_ = holder.register_module("final_norm",
-                                         SequenceNorm(block.width, block.norm, options.affine_final_norm));
+    final_norm_ = holder.register_module(
+        "final_norm", SequenceNorm(block.width, plain_norm(block.norm), options.affine_final_norm));
 }
 
 Tensor MegaStack::forward(Tensor x, const Tensor& mask, State* state, const Source& source) {

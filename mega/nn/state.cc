@@ -21,6 +21,7 @@ void visit_block(Block& block, const std::string& prefix, const Visit& visit) {
   visit(prefix + "values", block.attention.values);
   visit(prefix + "padding", block.attention.padding);
   visit(prefix + "position", block.attention.position);
+  visit(prefix + "norm", block.attention.norm);
   visit(prefix + kCross + "keys", block.cross.keys);
   visit(prefix + kCross + "values", block.cross.values);
   visit(prefix + kCross + "padding", block.cross.padding);
@@ -43,7 +44,7 @@ State map_tensors(const State& state, const Change& change) {
 
 // Throws unless the parts of a block are consistent. Layers check that they fit the model.
 void check_block(const std::string& where, const BlockState& block) {
-  const auto& [ema, keys, values, padding, position] = block.attention;
+  const auto& [ema, keys, values, padding, position, norm] = block.attention;
   const auto check = [&](bool ok, const char* what) { require(ok, where, what, ": the state is damaged"); };
   const auto is = [](const Tensor& x, int64_t dimensions) {
     return !x.defined() || (x.dim() == dimensions && x.numel() > 0);
@@ -58,6 +59,7 @@ void check_block(const std::string& where, const BlockState& block) {
             (!padding.defined() || padding.scalar_type() == torch::kBool),
         "padding");
   check(!keys.defined() || keys.size(1) <= position, "position");
+  check(is(norm, 2) && (!norm.defined() || norm.is_floating_point()) && fit(norm, ema, 1), "norm");
   check(is(block.cross.keys, 3) && fit(block.cross.keys, ema, 1), "cross.keys");
   check(is(block.cross.values, 3) && block.cross.values.defined() == block.cross.keys.defined() &&
             fit(block.cross.values, block.cross.keys, 2),

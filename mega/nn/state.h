@@ -20,6 +20,7 @@ struct GatedAttentionState {
   torch::Tensor values;   // (B, O, V)
   torch::Tensor padding;  // (B, O) bool; undefined if nothing is padded
   int64_t position = 0;   // positions seen so far
+  torch::Tensor norm;  // (B, 2 G + 1), statistics of a timestep norm; undefined at the start, or without one
 };
 
 struct CrossAttentionState {

@@ -3,6 +3,7 @@
 #include "mega/base/error.h"
 #include "mega/ops/ema_fused.h"
 #include "mega/ops/form.h"
+#include "mega/ops/long_convolution.h"
 
 namespace mega::ops {
 namespace {
@@ -28,16 +29,6 @@ Tensor powers(const Tensor& q, int64_t count) {
 Tensor kernel(const EmaCoefficients& coefficients, int64_t count) {
   const Tensor weight = (coefficients.b * coefficients.c).unsqueeze(1);
   return torch::matmul(weight, powers(coefficients.q, count)).squeeze(1);
-}
-
-// The next length with no prime factors but 2, 3 and 5: FFTs of other lengths can be many times slower.
-int64_t fast_length(int64_t least) {
-  for (int64_t length = least;; ++length) {
-    int64_t rest = length;
-    for (int64_t prime : {2, 3, 5})
-      while (rest % prime == 0) rest /= prime;
-    if (rest == 1) return length;
-  }
 }
 
 // FFTs support float and double only.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
@@ -28,7 +29,7 @@ AdamW::AdamW(std::vector<Tensor> parameters, const TrainOptions& options)
     : AdamW(numbered(std::move(parameters)), options) {}
 
 AdamW::AdamW(const ops::NamedTensors& parameters, const TrainOptions& options,
-             const std::set<std::string>& undecayed)
+             const std::vector<TensorInfo>& tensors)
     : options_(options) {
   for (const auto& [name, parameter] : parameters) {
     require(parameter.is_contiguous(), "AdamW: parameters must be contiguous");
@@ -36,8 +37,17 @@ AdamW::AdamW(const ops::NamedTensors& parameters, const TrainOptions& options,
     parameters_.push_back(parameter);
     means_.push_back(torch::zeros_like(parameter));
     squares_.push_back(torch::zeros_like(parameter));
-    factors_.emplace_back().weight_decay = undecayed.contains(name) ? 0.0 : 1.0;
+    factors_.emplace_back();
   }
+  std::map<std::string, ParameterGroup> own;
+  for (const TensorInfo& tensor : tensors) {
+    ParameterGroup& group = own[tensor.name];
+    group.weight_decay = tensor.decays ? 1.0 : 0.0;
+    if (tensor.learning_rate > 0.0 && options.learning_rate > 0.0)
+      group.learning_rate = tensor.learning_rate / options.learning_rate;
+  }
+  for (size_t i = 0; i < names_.size(); ++i)
+    if (const auto found = own.find(names_[i]); found != own.end()) factors_[i] = found->second;
   for (const ParameterGroup& group : options.groups) {
     bool used = false;
     for (size_t i = 0; i < names_.size(); ++i) {

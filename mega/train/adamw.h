@@ -2,11 +2,11 @@
 // clipping by the global gradient norm.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "mega/config/recipe/train_options.h"
+#include "mega/config/tensor_info.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
 
@@ -20,9 +20,10 @@ class AdamW {
  public:
   AdamW(std::vector<torch::Tensor> parameters, const TrainOptions& options);
   // `options.groups` match by name; later groups win, and a group that matches nothing is an Error.
-  // Parameters named in `undecayed` have no weight decay unless a group matches them.
+  // What no group matches learns as the table of the model's tensors says: with or without weight decay, with
+  // the recipe's learning rate or a highest rate of its own, on which the schedule works alike.
   AdamW(const ops::NamedTensors& parameters, const TrainOptions& options,
-        const std::set<std::string>& undecayed = {});
+        const std::vector<TensorInfo>& tensors = {});
 
   // Clips the gradients to `options.clip` (0: off), updates with the given learning rate, and returns the
   // gradient norm before clipping. If that is not finite, nothing is updated.

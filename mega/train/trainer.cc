@@ -50,7 +50,7 @@ Trainer::Trainer(Task& task, const TrainOptions& options, RunSettings settings)
     : task_(task),
       options_(options),
       settings_(std::move(settings)),
-      optimizer_(named_parameters(task.model()), options, task.undecayed()),
+      optimizer_(named_parameters(task.model()), options, task.tensors()),
       average_(task.model(), options.average) {
   state_.threads = ops::threads();
 }

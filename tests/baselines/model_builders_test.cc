@@ -131,6 +131,8 @@ TEST(ModelBuilders, TensorTableMatchesTheModules) {
     const std::set<std::string> mega = {"classifier", "matcher", "language", "translator", "image"};
     ASSERT_EQ(transformer.has_value(), mega.contains(options.kind_name())) << name;  // others are baselines
     if (transformer) expect_described(*transformer, name + ", transformer");
+    for (const char* kind : {"s4", "s4d", "lstm"})
+      if (const auto baseline = baseline_of(options, kind)) expect_described(*baseline, name + ", " + kind);
   }
 }
 
@@ -142,7 +144,8 @@ TEST(ModelBuilders, TensorTableCoversEveryOption) {
   translator.vocabulary = 20;
   const auto blocks = {&classifier.block, &language.block, &translator.block};
   for (BlockOptions* block : blocks)
-    block->width = block->values = block->hidden = 8, block->shared = 4, block->max_positions = 16;
+    block->width = block->values = block->hidden = 8, block->shared = block->norm_groups = 4,
+    block->max_positions = 16;
   const auto all = [&](const std::string& name) {
     expect_described({classifier}, name);
     expect_described({language}, name);
@@ -284,6 +287,10 @@ TEST(Cost, MemoryEstimateIsNearTheMeasurement) {
         Case{"narrow", {narrow}, 1000, 4}, Case{"thin", {thin}, 1000, 4}, Case{"wide", {wide}, 1000, 4},
         Case{"pair", {pair}, 1000, 4}, Case{"Mega", load_preset("lra-text-chunk").model, 1000, 4},
         Case{"Mega, pair", load_preset("lra-retrieval-chunk").model, 1000, 2},
+        Case{"S4", *baseline_of(load_preset("lra-text-chunk").model, "s4"), 1000, 8},
+        Case{"S4D", *baseline_of(load_preset("lra-text-chunk").model, "s4d"), 1000, 8},
+        Case{"S4D, pair", *baseline_of(load_preset("lra-retrieval-chunk").model, "s4d"), 1000, 4},
+        Case{"LSTM", *baseline_of(load_preset("lra-listops-chunk").model, "lstm"), 200, 4},
         Case{"pictures", load_preset("picture-small").model, 32 * 32, 16},
         Case{"pictures, transformer", *baseline_of(load_preset("picture-small").model, "transformer"),
              32 * 32, 16},

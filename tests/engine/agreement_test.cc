@@ -68,6 +68,7 @@ BlockOptions random_block(Dice& dice, bool stream) {
   block.ema.dimension = dice.one_of<int64_t>({0, 1, 2, 5, 16});
   block.ema.bidirectional = !stream && dice.coin();
   block.ema.truncation = stream ? 0 : dice.one_of<int64_t>({0, 3, 20});
+  if (block.ema.kind == EmaKind::complex) block.ema.truncation = 0;
   block.ema.scaled = dice.coin();
   block.ema.skip = dice.coin();
   block.ema.activated = dice.coin();
@@ -79,6 +80,7 @@ BlockOptions random_block(Dice& dice, bool stream) {
   block.chunk = dice.one_of<int64_t>({-1, 1, 5, 16, 70, 129});
   block.causal = stream || (!block.ema.bidirectional && dice.coin());
   block.norm = dice.any<NormKind>();
+  block.norm_groups = block.width % 4 == 0 ? 4 : 3;
   block.prenorm = dice.coin();
   block.affine = dice.coin();
   block.activation = dice.any<Activation>();

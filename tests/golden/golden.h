@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -101,21 +102,30 @@ class Golden {
     return x;
   }
 
-  // Parameters and buffers of the module, each of which the file must have in the same shape; sets training
-  // mode.
-  void load(torch::nn::Module& module) {
+  // Parameters and buffers of the module, each of which the file must have in the same shape, but for
+  // dimensions of 1, under the same name, or under the name that `rename` makes of ours; sets training mode.
+  using Rename = std::function<std::string(const std::string&)>;
+  void load(
+      torch::nn::Module& module, const Rename& rename = [](const std::string& name) { return name; }) {
     const torch::NoGradGuard guard;
     const auto copy = [&](const auto& item) {
-      const Tensor value = take("param." + item.key());
-      require(value.sizes() == item.value().sizes() && value.scalar_type() == item.value().scalar_type(),
+      const std::string name = rename(item.key());
+      const Tensor value = take("param." + name);
+      require(value.squeeze().sizes() == item.value().squeeze().sizes() &&
+                  value.scalar_type() == item.value().scalar_type(),
               item.key(), " is ", value.sizes(), " ", value.scalar_type(), " in the file, ",
               item.value().sizes(), " ", item.value().scalar_type(), " in the module");
-      item.value().copy_(value);
-      leaves_["param." + item.key()] = item.value();
+      item.value().copy_(value.view(item.value().sizes()));
+      leaves_["param." + name] = item.value();
     };
     for (const auto& item : module.named_parameters()) copy(item);
     for (const auto& item : module.named_buffers()) copy(item);
     module.train(flag("training"));
+  }
+
+  // A parameter by itself, as a leaf of the graph.
+  Tensor parameter(const std::string& name) {
+    return leaves_["param." + name] = take("param." + name).requires_grad_();
   }
 
   // The file has a tied parameter under every name, the module under one.
@@ -134,7 +144,7 @@ class Golden {
       if (key.starts_with("buffer.")) {
         const auto buffer = leaves_.find("param." + key.substr(7));
         require(buffer != leaves_.end(), name, ": the module has no such buffer");
-        value(name, buffer->second);
+        value(name, buffer->second.view(take(name).sizes()));
       } else {
         const auto output = outputs.find(key);
         require(output != outputs.end(), name, ": no such output here");
@@ -148,7 +158,7 @@ class Golden {
       if (!leaf.requires_grad()) continue;
       const Tensor gradient = leaf.grad().defined() ? leaf.grad() : torch::zeros_like(leaf);
       if (has("grad." + name))
-        this->gradient("grad." + name, gradient);
+        this->gradient("grad." + name, gradient.view(take("grad." + name).sizes()));
       else if (largest(gradient) > 0.0)
         ADD_FAILURE() << "grad." << name << ": there is one here, and none in the file";
     }

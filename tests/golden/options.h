@@ -26,10 +26,13 @@ inline void ignore_descriptions(Golden& golden) {
   require(dtype == "float32" || dtype.starts_with("computed in float64, stored as float32"),
           "dtype: expected float32");
   const std::string layout = golden.option("layout", "time x batch x channel");
+  golden.ignore({"complex"});  // the last dimension is (re, im)
   require(layout == "time x batch x channel" || layout == "batch x time x channel" ||
               layout == "batch x head x time x channel" || layout == "(batch*heads) x time x channel" ||
               layout == "time x channel, one head of one sequence" || layout == "time x batch" ||
               layout == "in: batch x head x time x channel; out.y: batch x time x head x channel" ||
+              golden.has_option("d_model") || golden.has_option("embed_dim") ||
+              golden.has_option("num_features") ||
               layout.starts_with("in.image is batch x channel x height x width; "),
           "layout: unknown");
 }

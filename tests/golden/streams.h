@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mega/base/error.h"
+#include "mega/base/strings.h"
 #include "mega/ops/torch.h"
 #include "tests/golden/golden.h"
 
@@ -30,6 +31,13 @@ inline Tensor stream(const Tensor& x, const Tensor& mask, const Lengths& lengths
   }
   require(begin == x.size(1), "segments of ", begin, " positions in all, the input has ", x.size(1));
   return torch::cat(outputs, 1);
+}
+
+// The segments of the file's stream.
+inline Lengths segments(Golden& golden) {
+  Lengths lengths;
+  for (const std::string& text : split(golden.option("segments"), ',')) lengths.push_back(std::stoll(text));
+  return lengths;
 }
 
 inline Lengths single_steps(int64_t length) { return Lengths(static_cast<size_t>(length), 1); }

@@ -52,10 +52,12 @@ TEST_F(SessionFileTest, ContinuesBitForBit) {
   LanguageModelOptions options = tiny_language_model();
   for (const int64_t chunk : {13, 70, -1}) {
     for (const PositionKind position : {PositionKind::rotary, PositionKind::tupe}) {
-      for (const EmaKind kind : {EmaKind::multidimensional, EmaKind::plain}) {
+      for (const EmaKind kind : {EmaKind::multidimensional, EmaKind::plain, EmaKind::complex}) {
         options.block.chunk = chunk;
         options.block.position = position;
         options.block.ema.kind = kind;
+        options.block.norm = kind == EmaKind::complex ? NormKind::timestep : NormKind::layer;
+        options.block.norm_groups = 2;
         const auto model = make(options);
         for (const CacheType cache : {CacheType::f32, CacheType::bf16}) {
           // Empty; within a chunk; at the end of one, without keys; after several pages.

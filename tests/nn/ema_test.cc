@@ -151,7 +151,7 @@ TEST(Ema, ParametersHaveTheReleasedNamesAndInitialisation) {
 }
 
 TEST(Ema, GradientsOfParameters) {
-  for (EmaKind kind : {EmaKind::plain, EmaKind::damped, EmaKind::multidimensional}) {
+  for (EmaKind kind : {EmaKind::plain, EmaKind::damped, EmaKind::multidimensional, EmaKind::complex}) {
     EmaOptions options;
     options.kind = kind;
     options.dimension = 3;

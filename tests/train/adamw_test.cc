@@ -138,17 +138,40 @@ TEST(AdamW, GroupsHaveARateAndADecayOfTheirOwn) {
   EXPECT_PRED2(testing::contains, testing::error_of([&] { AdamW(parameters, o); }), "\"layer.*\"");
 }
 
+TensorInfo info(const std::string& name, bool decays, double learning_rate = 0.0) {
+  TensorInfo tensor;
+  tensor.name = name;
+  tensor.decays = decays;
+  tensor.learning_rate = learning_rate;
+  return tensor;
+}
+
 TEST(AdamW, SomeParametersAreNotDecayed) {
   TrainOptions o = options();
   const ops::NamedTensors parameters = named({"head.weight", "head.bias"});
-  AdamW(parameters, o, {"head.bias"}).step(kRate);
+  AdamW(parameters, o, {info("head.bias", false)}).step(kRate);
   const auto moved = [](const ops::NamedTensors& all, size_t i) { return 1.0 - first(all[i].second); };
   EXPECT_NEAR(moved(parameters, 0), kRate * 1.1, 1e-6);
   EXPECT_NEAR(moved(parameters, 1), kRate, 1e-6);
   o.groups = {{"*", 1.0, 1.0}};
   const ops::NamedTensors again = named({"head.weight", "head.bias"});
-  AdamW(again, o, {"head.bias"}).step(kRate);
+  AdamW(again, o, {info("head.bias", false)}).step(kRate);
   EXPECT_NEAR(moved(again, 1), kRate * 1.1, 1e-6) << "the user's groups win";
+}
+
+// A state space model's A, B and steps.
+TEST(AdamW, SomeParametersHaveAHighestRateOfTheirOwn) {
+  TrainOptions o = options();
+  o.learning_rate = 0.2;
+  const ops::NamedTensors parameters = named({"layer.A", "layer.C"});
+  AdamW(parameters, o, {info("layer.A", false, 0.05), info("layer.C", true)}).step(kRate);
+  const auto moved = [](const ops::NamedTensors& all, size_t i) { return 1.0 - first(all[i].second); };
+  EXPECT_NEAR(moved(parameters, 0), kRate * 0.05 / 0.2, 1e-6) << "in proportion, wherever the schedule is";
+  EXPECT_NEAR(moved(parameters, 1), kRate * 1.1, 1e-6);
+  o.groups = {{"*.A", 1.0, 0.0}};
+  const ops::NamedTensors again = named({"layer.A", "layer.C"});
+  AdamW(again, o, {info("layer.A", false, 0.05)}).step(kRate);
+  EXPECT_NEAR(moved(again, 0), kRate, 1e-6) << "the user's groups win";
 }
 
 TEST(AdamW, EpsilonAfterTheCorrectionIsLibtorchs) {

@@ -37,6 +37,9 @@ void EncoderClassifierOptions::check() const {
   validate(block);
   SequenceOptions::check();
   check_embedding_norm(normalize_embedding, block);
+  require(head > 0, "head: a Mega classifier has a hidden layer; set its width, e.g. head = 256");
+  require(pooling != Pooling::last,
+          "pooling: a Mega encoder gives the mean or its first position; set pooling = mean or cls");
 }
 
 // Under the released names: the encoder is held by a module of the same name.
@@ -74,9 +77,11 @@ void add_input_embedding_tensors(TensorList& list, const std::string& name, cons
 }
 
 void add_head_tensors(TensorList& list, const SequenceOptions& options, int64_t documents, int64_t width) {
+  const std::string output = "sentence_projection_layer";
+  if (options.head == 0) return list.add_linear(output, options.classes, documents * width, ModelPart::head);
   list.add_linear("classifier.0.0", options.head, documents * width, ModelPart::head);
-  list.add_matrix("sentence_projection_layer.weight", options.classes, options.head, ModelPart::head);
-  if (options.head_bias) list.add("sentence_projection_layer.bias", {options.classes}, ModelPart::head);
+  list.add_matrix(output + ".weight", options.classes, options.head, ModelPart::head);
+  if (options.head_bias) list.add(output + ".bias", {options.classes}, ModelPart::head);
 }
 
 }  // namespace mega

@@ -19,9 +19,9 @@ enum class InputKind { tokens, pixels, samples, series };
 // What is predicted: one of the classes, or as many real numbers.
 enum class Objective { classification, regression };
 
-// What stands for the whole sequence: the mean over its positions, or the first of them, which of texts is a
-// token of its own (cls) or the text's own first one.
-enum class Pooling { mean, cls, first };
+// What stands for the whole sequence: the mean over its positions; the first of them, which of texts is a token of
+// its own (cls) or the text's own first one; or the last one (of an LSTM, the last state of each direction).
+enum class Pooling { mean, cls, first, last };
 
 // Between the two layers of the head: as released, or as Hugging Face's models have it.
 enum class HeadActivation { gelu, tanh };
@@ -41,7 +41,8 @@ struct EnumNames<Objective> {
 template <>
 struct EnumNames<Pooling> {
   static constexpr auto names =
-      enum_table<Pooling>({{Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::first, "first"}});
+      enum_table<Pooling>({{Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::first, "first"},
+                           {Pooling::last, "last"}});
 };
 template <>
 struct EnumNames<HeadActivation> {
@@ -82,7 +83,9 @@ struct SequenceOptions : PredictorOptions {
     v.field("objective", self.objective, "predict a class, or real numbers");
     v.field("classes", self.classes, "number of classes, or of real numbers to predict", kClasses);
     v.field("layers", self.layers, "number of blocks", kLayers);
-    v.field("head", self.head, "width of the classifier's hidden layer", kWidth);
+    v.field("head", self.head,
+            "width of the classifier's hidden layer; 0: none, and the output has a bias (baselines)",
+            Range{0, 1 << 20});
     v.field("head_activation", self.head_activation, "activation of that hidden layer");
     v.field("head_bias", self.head_bias, "a learned bias for each output");
     v.field("pooling", self.pooling, "what stands for the whole sequence");

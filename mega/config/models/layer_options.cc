@@ -1,6 +1,14 @@
 #include "mega/config/models/layer_options.h"
 
+#include <algorithm>
+
 namespace mega {
+
+int64_t state_numbers(const EmaOptions& options) {
+  if (options.kind == EmaKind::complex) return 2 * options.dimension;
+  return options.kind == EmaKind::multidimensional ? options.dimension
+                                                   : std::min<int64_t>(1, options.dimension);
+}
 
 void validate(const BlockOptions& options) {
   check_ranges(options, "block");
@@ -10,6 +18,12 @@ void validate(const BlockOptions& options) {
   const bool rotates = options.position == PositionKind::rotary || options.position == PositionKind::rope;
   require(!rotates || options.shared % 2 == 0, "block: shared: position = ", to_string(options.position),
           " rotates pairs of channels, so the shared width must be even, got ", options.shared);
+
+  require(options.ema.kind != EmaKind::complex || options.ema.truncation == 0,
+          "block: ema.truncation: a complex moving average has none; set ema.truncation = 0");
+  require(options.norm != NormKind::timestep || options.width % options.norm_groups == 0,
+          "block: norm_groups: a width of ", options.width, " does not divide into ", options.norm_groups,
+          " groups");
 
   const bool sees_future = options.ema.dimension > 0 && options.ema.bidirectional;
   require(!options.causal || !sees_future,

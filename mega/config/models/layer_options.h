@@ -10,17 +10,18 @@
 
 namespace mega {
 
-enum class EmaKind { plain, damped, multidimensional };
+enum class EmaKind { plain, damped, multidimensional, complex };
 enum class AttentionFunction { softmax, relu2, laplace };
 enum class PositionKind { none, simple, rotary, t5, rope, alibi, tupe };
-enum class NormKind { layer, scale, rms, batch, sync_batch };
+enum class NormKind { layer, scale, rms, batch, sync_batch, timestep };
 enum class Activation { identity, silu, gelu, gelu_tanh, relu, relu2, sigmoid };
 
 template <>
 struct EnumNames<EmaKind> {
   static constexpr auto names = enum_table<EmaKind>({{EmaKind::plain, "plain"},
                                                      {EmaKind::damped, "damped"},
-                                                     {EmaKind::multidimensional, "multidimensional"}});
+                                                     {EmaKind::multidimensional, "multidimensional"},
+                                                     {EmaKind::complex, "complex"}});
 };
 template <>
 struct EnumNames<AttentionFunction> {
@@ -44,7 +45,8 @@ struct EnumNames<NormKind> {
                                                       {NormKind::scale, "scale"},
                                                       {NormKind::rms, "rms"},
                                                       {NormKind::batch, "batch"},
-                                                      {NormKind::sync_batch, "sync_batch"}});
+                                                      {NormKind::sync_batch, "sync_batch"},
+                                                      {NormKind::timestep, "timestep"}});
 };
 template <>
 struct EnumNames<Activation> {
@@ -63,7 +65,8 @@ inline constexpr Range kWidth{1, 1 << 20};
 // The moving average of section 3.1. `plain` is equation (2), `damped` equation (3), `multidimensional`
 // equations (4, 5). The released implementation adds the three extras, which are on by default. There are two
 // releases, for sequences and for images, which differ in `shift` and `exchanged`; the defaults are those for
-// sequences.
+// sequences. `complex` is Megalodon's, whose averages turn as they decay; it has no SiLU (activated = false),
+// and no truncation.
 struct EmaOptions {
   EmaKind kind = EmaKind::multidimensional;
   int64_t dimension = 16;
@@ -77,7 +80,8 @@ struct EmaOptions {
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
-    v.field("kind", self.kind, "moving average of the paper: plain, damped or multidimensional");
+    v.field("kind", self.kind,
+            "moving average of the paper, plain, damped or multidimensional; or Megalodon's, complex");
     v.field("dimension", self.dimension, "N, moving averages per channel; 0 removes the EMA (X' = X)",
             Range{0, 1024});
     v.field("bidirectional", self.bidirectional, "average over past and future, not over the past alone");
@@ -93,6 +97,9 @@ struct EmaOptions {
   }
 };
 
+// Numbers of a channel's state, of which a complex average has two.
+int64_t state_numbers(const EmaOptions& options);
+
 // One block: gated attention, then (in a decoder) gated cross attention, then feed-forward.
 struct BlockOptions {
   int64_t width = 128;
@@ -106,6 +113,7 @@ struct BlockOptions {
   int64_t chunk = -1;
   bool causal = false;
   NormKind norm = NormKind::layer;
+  int64_t norm_groups = 32;
   bool prenorm = false;
   bool affine = true;
   Activation activation = Activation::silu;
@@ -131,7 +139,10 @@ struct BlockOptions {
     v.field("chunk", self.chunk, "C, attend inside chunks of this many positions; -1 attends to all",
             Range{-1, 1e9});
     v.field("causal", self.causal, "attend to the past only");
-    v.field("norm", self.norm, "normalisation");
+    v.field("norm", self.norm,
+            "normalisation; timestep: by all positions so far, in the attention (the rest has layer norms)");
+    v.field("norm_groups", self.norm_groups, "groups of channels of the timestep norm; divides the width",
+            Range{1, 1 << 20});
     v.field("prenorm", self.prenorm, "normalise before each sublayer, not after");
     v.field("affine", self.affine, "learned scale (and shift) in the norms");
     v.field("activation", self.activation, "activation of values, candidate and feed-forward");
@@ -161,6 +172,9 @@ struct StackOptions {
   const char* blocks = "layers";  // the released name of the list of blocks
   bool final_norm = true;         // prenorm blocks end with a norm
 };
+
+// The norm of everything but the attention: the timestep norm belongs to that alone.
+inline NormKind plain_norm(NormKind norm) { return norm == NormKind::timestep ? NormKind::layer : norm; }
 
 // Throws where the fields do not fit each other: chunk 0, an odd Z with a rotation, ...
 void validate(const BlockOptions& options);

@@ -80,13 +80,6 @@ double moment_of_layer(int64_t width, int64_t hidden) {
   return std::max(2 * f + d, 2 * d);
 }
 
-// The weights of a Mega block without biases and norms: 2 d v + d (z + v + 2 d) + 2 d f + 4 k n.
-int64_t block_weights(const BlockOptions& block) {
-  const int64_t d = block.width, v = block.values, z = block.shared, f = block.hidden;
-  const int64_t k = block.ema.bidirectional ? 2 * d : d;
-  return 2 * d * v + d * (z + v + 2 * d) + 2 * d * f + 4 * k * block.ema.dimension;
-}
-
 // The width of a Transformer's feed-forward that gives each of its blocks as many parameters: the weights of
 // a Mega block, less the 4 d^2 of its attention, at 2 d for each unit.
 int64_t hidden_like(const BlockOptions& block) {

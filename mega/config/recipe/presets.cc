@@ -39,7 +39,11 @@ std::vector<std::string> preset_names() {
 
 Recipe load_preset(std::string_view name) {
   for (const internal::EmbeddedPreset& preset : internal::embedded_presets())
-    if (name == preset.name) return parse_recipe(preset.text, "preset " + std::string(name));
+    if (name == preset.name) {
+      Recipe recipe = parse_recipe(preset.text, "preset " + std::string(name));
+      recipe.preset = preset.name;
+      return recipe;
+    }
   const std::string guess = nearest(name, preset_names());
   fail("no preset ", in_quotes(name), guess.empty() ? ";" : "; did you mean " + guess + "?",
        " `mega presets` lists them; a file of your own needs a name that ends in .toml");
@@ -51,11 +55,22 @@ Recipe load_recipe(const std::string& name_or_path) {
   return load_preset(name_or_path);
 }
 
+namespace {
+
+std::optional<ModelOptions> baseline_named(const Recipe& recipe, const std::string& kind) {
+  const std::string published = recipe.preset + "-" + kind;
+  for (const internal::EmbeddedPreset& preset : internal::embedded_presets())
+    if (!recipe.preset.empty() && published == preset.name) return load_preset(published).model;
+  return baseline_of(recipe.model, kind);
+}
+
+}  // namespace
+
 void change(Recipe& recipe, const std::string& assignment) {
   const std::string_view text = assignment, key = text.substr(0, text.find('='));
   std::optional<ModelOptions> baseline;
   if (key.size() < text.size() && trim(key) == "model.kind")
-    baseline = baseline_of(recipe.model, std::string(trim(text.substr(key.size() + 1))));
+    baseline = baseline_named(recipe, std::string(trim(text.substr(key.size() + 1))));
   if (!baseline) return set_option(recipe, assignment);
   recipe.model = std::move(*baseline);
   if (recipe.model.kind().task() != ModelTask::language) return;

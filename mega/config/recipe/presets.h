@@ -16,6 +16,7 @@
 namespace mega {
 
 struct Recipe {
+  std::string preset;  // its name, if it is one; not part of a file
   std::string description;
   ModelOptions model;
   InputOptions input;
@@ -45,7 +46,8 @@ Recipe load_preset(std::string_view name);
 Recipe load_recipe(const std::string& name_or_path);
 
 // set_option (mega/base/options/options.h), except that model.kind=transformer, or another baseline, keeps
-// the task: it makes the model to compare this one with (baseline_of), not one of default options.
+// the task: it makes the model to compare this one with, not one of default options. Of a preset NAME that is
+// the published model of the preset NAME-KIND, where there is one, else one of equal size (baseline_of).
 void change(Recipe& recipe, const std::string& assignment);
 
 namespace internal {

@@ -39,7 +39,7 @@ int64_t Sources::longest() const {
 
 CrossAttention::CrossAttention(WeightFile& file, const std::string& name, const BlockOptions& options)
     : options_(of_sources(options)),
-      norm_(file, name + ".norm", options.width, options.norm, options.affine),
+      norm_(file, name + ".norm", options.width, plain_norm(options.norm), options.affine),
       keys_(file, name + ".k_proj", options.shared, options.width),
       values_(file, name + ".v_proj", options.width, options.width),
       mixed_(file, name + ".q_proj", 2 * options.width + options.shared, options.width),

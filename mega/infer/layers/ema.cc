@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "mega/kernels/complex_ema.h"
 #include "mega/kernels/ema.h"
 
 namespace mega::infer {
@@ -28,10 +29,14 @@ EmaRows rows_of(kernels::ConstRows x, const Segment& segment, int64_t group, int
 MovingAverage::MovingAverage(WeightFile& file, const std::string& name, int64_t width,
                              const EmaOptions& options)
     : width_(width),
-      n_(options.kind == EmaKind::multidimensional ? options.dimension : 1),
+      n_(options.kind == EmaKind::complex ? options.dimension : state_numbers(options)),
+      numbers_(state_numbers(options)),
       options_(options) {
-  back_ = direction(file, name, 0);
-  if (options.bidirectional) ahead_ = direction(file, name, width);
+  const auto made = [&](int64_t row) {
+    return is_complex() ? complex_direction(file, name, row) : direction(file, name, row);
+  };
+  back_ = made(0);
+  if (options.bidirectional) ahead_ = made(width);
   if (options.skip) skip_ = file.numbers(name + ".omega", width).data();
 }
 
@@ -77,7 +82,47 @@ MovingAverage::Direction MovingAverage::direction(WeightFile& file, const std::s
   return made;
 }
 
-int64_t MovingAverage::state_size() const { return kernels::ema_groups(width_) * n_ * kEmaLanes; }
+// As nn::Ema: p = sigma(alpha), |q| = 1 - p sigma(delta), turned by k / N of the share sigma(theta) of a
+// turn.
+MovingAverage::Direction MovingAverage::complex_direction(WeightFile& file, const std::string& name,
+                                                          int64_t first_row) const {
+  constexpr double kTurn = 6.283185307179586476925;
+  const int64_t rows = options_.bidirectional ? 2 * width_ : width_;
+  const auto part = [&](const char* parameter, int64_t columns) {
+    return file.numbers(name + parameter, rows * columns)
+        .subspan(static_cast<size_t>(first_row * columns), static_cast<size_t>(width_ * columns));
+  };
+  const auto alpha = part(".alpha", n_), delta = part(".delta", n_), theta = part(".theta", 1),
+             gamma = part(".gamma", 2 * n_);
+  const auto n = static_cast<double>(n_), scale = options_.scaled ? 1.0 / std::sqrt(n) : 1.0;
+  std::vector<float> decay(gamma.size()), input(alpha.size()), output(gamma.size());
+  for (size_t i = 0; i < alpha.size(); ++i) {
+    const double p = sigmoid(alpha[i]), size = 1.0 - p * sigmoid(delta[i]);
+    const auto channel = static_cast<int64_t>(i) / n_, k = static_cast<int64_t>(i) % n_ + 1;
+    const double phase = kTurn / n * static_cast<double>(k) * sigmoid(theta[static_cast<size_t>(channel)]);
+    input[i] = static_cast<float>(p);
+    decay[2 * i] = static_cast<float>(size * std::cos(phase));
+    decay[2 * i + 1] = static_cast<float>(size * std::sin(phase));
+    for (const size_t j : {2 * i, 2 * i + 1})
+      output[j] = static_cast<float>(static_cast<double>(gamma[j]) * scale);
+  }
+  const auto packed = [&](const std::vector<float>& values, int64_t columns) {
+    AlignedVector<float> result(static_cast<size_t>(kernels::ema_groups(width_) * columns * kEmaLanes));
+    kernels::ema_pack(values.data(), width_, columns, result.data());
+    return result;
+  };
+  return {packed(decay, 2 * n_), packed(input, n_), packed(output, 2 * n_), {}, {}};
+}
+
+void MovingAverage::turn(const EmaRows& x, const Direction& direction, int64_t group, bool reverse,
+                         float* state, const EmaOutput& output) const {
+  const int64_t at = group * n_ * kEmaLanes;
+  kernels::complex_ema_scan(
+      x, {n_, direction.decay.data() + 2 * at, direction.input.data() + at, direction.output.data() + 2 * at},
+      {0, x.length, reverse}, state, output);
+}
+
+int64_t MovingAverage::state_size() const { return kernels::ema_groups(width_) * numbers_ * kEmaLanes; }
 
 void MovingAverage::forward(kernels::ConstRows x, kernels::Rows y, std::span<const Segment> segments,
                             size_t index, const Run& run) const {
@@ -93,9 +138,10 @@ void MovingAverage::forward(kernels::ConstRows x, kernels::Rows y, std::span<con
       const Segment& segment = segments[static_cast<size_t>(item % count)];
       const int64_t group = item / count;
       if (segment.state != nullptr) {
-        stream(x, y, segment, group, segment.state->blocks[index].averages.data() + group * n_ * kEmaLanes);
+        stream(x, y, segment, group,
+               segment.state->blocks[index].averages.data() + group * numbers_ * kEmaLanes);
       } else {
-        fresh.assign(static_cast<size_t>(n_ * kEmaLanes), 0.0f);
+        fresh.assign(static_cast<size_t>(numbers_ * kEmaLanes), 0.0f);
         if (needs_product()) {
           whole(x, y, segment, group, fresh.data());
         } else {
@@ -119,6 +165,7 @@ void MovingAverage::stream(kernels::ConstRows x, kernels::Rows y, const Segment&
   output.stride = y.stride;
   output.skip = skip_ == nullptr ? nullptr : skip_ + first;
   output.silu = options_.activated;
+  if (is_complex()) return turn(rows_of(x, segment, group, width_), back_, group, false, state, output);
   kernels::ema_scan(rows_of(x, segment, group, width_), weights, {0, segment.length, false}, state, &output);
 }
 
@@ -131,7 +178,7 @@ void MovingAverage::whole(kernels::ConstRows x, kernels::Rows y, const Segment& 
     EmaWeights weights;
     weights.n = n_;
     weights.decay = direction.decay.data() + at;
-    weights.output = direction.product.data() + at;
+    if (!is_complex()) weights.output = direction.product.data() + at;
     weights.truncation = options_.truncation;
     if (options_.truncation > 0) weights.cut = direction.cut.data() + at;
     EmaOutput output;
@@ -140,7 +187,8 @@ void MovingAverage::whole(kernels::ConstRows x, kernels::Rows y, const Segment& 
     output.accumulate = std::exchange(accumulate, true);
     output.skip = !last || skip_ == nullptr ? nullptr : skip_ + first;
     output.silu = last && options_.activated;
-    std::fill_n(state, n_ * kEmaLanes, 0.0f);
+    std::fill_n(state, numbers_ * kEmaLanes, 0.0f);
+    if (is_complex()) return turn(rows, direction, group, reverse, state, output);
     kernels::ema_scan(rows, weights, {0, rows.length, reverse}, state, &output);
   };
   if (options_.bidirectional && options_.shift) {

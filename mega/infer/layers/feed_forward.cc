@@ -10,7 +10,7 @@ using kernels::Rows;
 
 FeedForward::FeedForward(WeightFile& file, const std::string& name, const BlockOptions& options)
     : options_(options),
-      norm_(file, name + ".norm", options.width, options.norm, options.affine),
+      norm_(file, name + ".norm", options.width, plain_norm(options.norm), options.affine),
       first_(file, name + ".fc1", options.hidden, options.width),
       second_(file, name + ".fc2", options.width, options.hidden) {}
 

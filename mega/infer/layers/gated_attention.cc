@@ -18,19 +18,23 @@ Rows columns_from(Rows rows, int64_t column) { return {rows.data + column, rows.
 
 GatedAttention::GatedAttention(WeightFile& file, const std::string& name, const BlockOptions& options)
     : options_(options),
-      norm_(file, name + ".norm", options.width, options.norm, options.affine),
       values_(file, name + ".v_proj", options.values, options.width),
       mixed_(file, name + ".mx_proj", options.shared + options.values + 2 * options.width, options.width),
       candidate_(file, name + ".h_proj", options.width, options.values),
       gamma_(file.numbers(name + ".gamma", 2 * options.shared).data()),
       beta_(file.numbers(name + ".beta", 2 * options.shared).data()),
       position_(file, name + ".rel_pos_bias", options) {
+  if (options.norm == NormKind::timestep)
+    timestep_norm_.emplace(file, name + ".norm", options.width, options.norm_groups, options.affine);
+  else
+    norm_.emplace(file, name + ".norm", options.width, options.norm, options.affine);
   if (options.ema.dimension > 0) average_.emplace(file, name + ".move", options.width, options.ema);
 }
 
 BlockState GatedAttention::initial_state(kernels::WeightType type, int64_t page) const {
   BlockState state;
   if (average_) state.averages.resize(static_cast<size_t>(average_->state_size()));
+  if (timestep_norm_) state.statistics.resize(static_cast<size_t>(timestep_norm_->state_size()));
   state.cache = KeyValueCache(position_.columns(), options_.values, type, page);
   return state;
 }
@@ -50,7 +54,7 @@ void GatedAttention::forward(Rows x, int64_t rows, std::span<const Segment> segm
   Rows input = x;
   if (options_.prenorm) {
     input = rows_of(Workspace::kNormed, d);
-    norm_.forward(constant(x), input, rows, run);
+    normalize(constant(x), input, rows, segments, index, run);
   }
   Rows averaged = input;
   if (average_) {
@@ -86,7 +90,13 @@ void GatedAttention::forward(Rows x, int64_t rows, std::span<const Segment> segm
                                    constant(x)};
     kernels::output_gate(gate, x, begin, end, d);
   });
-  if (!options_.prenorm) norm_.forward(constant(x), x, rows, run);
+  if (!options_.prenorm) normalize(constant(x), x, rows, segments, index, run);
+}
+
+void GatedAttention::normalize(ConstRows x, Rows y, int64_t rows, std::span<const Segment> segments,
+                               size_t index, const Run& run) const {
+  if (timestep_norm_) return timestep_norm_->forward(x, y, segments, index, run);
+  norm_->forward(x, y, rows, run);
 }
 
 void GatedAttention::place(const AttentionRows& rows, std::span<const Segment> segments,

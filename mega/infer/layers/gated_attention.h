@@ -11,6 +11,7 @@
 #include "mega/infer/layers/linear.h"
 #include "mega/infer/layers/norm.h"
 #include "mega/infer/layers/position.h"
+#include "mega/infer/layers/timestep_norm.h"
 #include "mega/infer/state.h"
 
 namespace mega::infer {
@@ -31,10 +32,13 @@ class GatedAttention {
                const Run& run) const;
 
  private:
+  void normalize(kernels::ConstRows x, kernels::Rows y, int64_t rows, std::span<const Segment> segments,
+                 size_t index, const Run& run) const;
   void place(const AttentionRows& rows, std::span<const Segment> segments, const Run& run) const;
 
   BlockOptions options_;
-  Norm norm_;
+  std::optional<Norm> norm_;
+  std::optional<TimestepNorm> timestep_norm_;  // instead
   std::optional<MovingAverage> average_;
   Linear values_, mixed_, candidate_;
   const float* gamma_;  // (2, Z), for queries and keys

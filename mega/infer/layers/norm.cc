@@ -45,6 +45,8 @@ void Norm::forward(kernels::ConstRows x, kernels::Rows y, int64_t rows, const Ru
       case NormKind::batch:
       case NormKind::sync_batch:
         return kernels::batch_norm(x, mean_.data(), scale_.data(), shift_.data(), y, begin, end, width_);
+      case NormKind::timestep:
+        fail("a timestep norm has a state");
     }
   });
 }

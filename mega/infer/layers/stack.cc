@@ -8,7 +8,7 @@ Stack::Stack(WeightFile& file, const std::string& name, const StackOptions& opti
   const BlockOptions& block = options.block;
   const std::string holder = name.empty() ? "" : name + ".";
   const auto norm = [&](const char* which, bool affine) {
-    return Norm(file, holder + which, block.width, block.norm, affine);
+    return Norm(file, holder + which, block.width, plain_norm(block.norm), affine);
   };
   if (options.normalize_embedding) embed_norm_ = norm("embed_norm", block.affine);
   blocks_.reserve(static_cast<size_t>(options.layers));

@@ -15,10 +15,8 @@ using kernels::Rows;
 
 // Pools features (length, D) to one vector.
 void pool(ConstRows features, int64_t length, int64_t width, Pooling pooling, float* out) {
-  if (pooling != Pooling::mean)
-    std::copy_n(features[0], width, out);
-  else
-    mean_of_rows(features, length, width, out);
+  if (pooling == Pooling::mean) return mean_of_rows(features, length, width, out);
+  std::copy_n(features[0], width, out);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ class LanguageTask : public BatchTask {
   LanguageTask(const Recipe& recipe, const data::Corpus& corpus, torch::Device device);
 
   torch::nn::Module& model() override { return *model_; }
+  std::vector<TensorInfo> tensors() const override { return recipe_.model.kind().tensors(); }
 
   int64_t draw(int64_t batches) override;
   void restart() override;

@@ -46,13 +46,6 @@ SequenceTask::SequenceTask(const Recipe& recipe, const data::Dataset& dataset, S
   seek({});
 }
 
-std::set<std::string> SequenceTask::undecayed() const {
-  std::set<std::string> names;
-  for (const TensorInfo& tensor : recipe_.model.kind().tensors())
-    if (!tensor.decays) names.insert(tensor.name);
-  return names;
-}
-
 std::unique_ptr<data::BatchSource> SequenceTask::make_source() const {
   const TrainOptions& train = recipe_.train;
   return std::make_unique<data::ExampleSource>(

@@ -28,7 +28,7 @@ class SequenceTask : public BatchTask {
   ~SequenceTask() override { stop(); }
 
   torch::nn::Module& model() override { return *model_; }
-  std::set<std::string> undecayed() const override;
+  std::vector<TensorInfo> tensors() const override { return recipe_.model.kind().tensors(); }
   models::SequenceModel& sequence_model() { return *model_; }
   const data::Encoder& encoder() const { return encoder_; }
 

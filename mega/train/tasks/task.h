@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "mega/config/tensor_info.h"
 #include "mega/data/batch_stream.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
@@ -26,8 +26,8 @@ class Task {
   virtual ~Task() = default;
 
   virtual torch::nn::Module& model() = 0;
-  // Names of the parameters that have no weight decay, unless the user says otherwise.
-  virtual std::set<std::string> undecayed() const { return {}; }
+  // The table of the model's tensors, which says how each of them learns.
+  virtual std::vector<TensorInfo> tensors() const = 0;
 
   // Fetches the batches of the next update and returns their total number of examples or tokens, by which the
   // sum of their losses is divided.

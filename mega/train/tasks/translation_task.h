@@ -22,6 +22,7 @@ class TranslationTask : public BatchTask {
                   torch::Device device);
 
   torch::nn::Module& model() override { return *model_; }
+  std::vector<TensorInfo> tensors() const override { return recipe_.model.kind().tensors(); }
 
   BatchLoss loss(int64_t batch) override;
   const char* unit() const override { return "token steps"; }

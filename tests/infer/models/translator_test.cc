@@ -149,6 +149,7 @@ TEST_F(TranslatorTest, EveryNormAndEmbeddingWorks) {
       SCOPED_TRACE(std::string(name) + (prenorm ? " prenorm" : " postnorm"));
       TranslatorOptions options = tiny_translator();
       options.block.norm = norm;
+      options.block.norm_groups = 2;
       options.block.prenorm = prenorm;
       options.normalize_embedding = !prenorm;
       options.share_embeddings = prenorm;
