@@ -43,6 +43,7 @@ void add_import(CLI::App& app);
 void add_export(CLI::App& app);
 void add_data(CLI::App& app);
 void add_presets(CLI::App& app);
+void add_launch(CLI::App& app);
 
 // In `mega` and `mega-torch`: these need libtorch.
 void add_train(CLI::App& app, Runner<TrainCommand> run);

@@ -1,12 +1,18 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "cli/torch/torch_commands.h"
 #include "mega/base/error.h"
+#include "mega/base/files/json.h"
+#include "mega/base/options/options_io.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
+#include "mega/distributed/world.h"
 #include "mega/ops/runtime.h"
+#include "mega/report/terminal.h"
 #include "mega/train/run.h"
 
 namespace mega::cli {
@@ -14,9 +20,13 @@ namespace {
 
 struct Train : TrainCommand {
   std::string typed;
+  std::unique_ptr<distributed::World> world;  // null: one process
 
+  bool leads() const { return world == nullptr || world->leads(); }
   Recipe load() const;
+  Recipe load_together() const;
   void run();
+  void train_seeds(Recipe loaded) const;
   train::RunResult run_one(const Recipe& recipe, const std::filesystem::path& folder) const;
 };
 
@@ -66,7 +76,7 @@ Recipe Train::load() const {
 }
 
 train::RunResult Train::run_one(const Recipe& loaded, const std::filesystem::path& folder) const {
-  require(resume || restart || estimate || !train::holds_a_run(folder), folder.string(),
+  require(!leads() || resume || restart || estimate || !train::holds_a_run(folder), folder.string(),
           " holds a run already: continue it with --resume, replace it with --restart, or choose another "
           "folder with --out DIR");
   train::RunRequest request;
@@ -79,11 +89,14 @@ train::RunResult Train::run_one(const Recipe& loaded, const std::filesystem::pat
   request.preset = recipe;
   request.set = keys();
   request.command = typed;
+  request.world = world.get();
   const train::RunResult result = train::run(request);
-  if (estimate) return result;
+  if (estimate || (!leads() && result.outcome.signal == 0)) return result;
   if (result.outcome.signal != 0) {
-    std::fprintf(stderr, "stopped; resume with: mega train --resume --out %s\n",
-                 printable(folder.native()).c_str());
+    if (world != nullptr) world->finish();
+    if (leads())
+      std::fprintf(stderr, "stopped; resume with: mega train --resume --out %s\n",
+                   printable(folder.native()).c_str());
     std::exit(128 + result.outcome.signal);
   }
   if (result.outcome.stopped_early)
@@ -95,9 +108,32 @@ train::RunResult Train::run_one(const Recipe& loaded, const std::filesystem::pat
   return result;
 }
 
+// A run that is resumed has its recipe in a folder that only rank 0 needs to have.
+Recipe Train::load_together() const {
+  if (world == nullptr || !resume) return load();
+  const std::string text = world->lead(leads() ? options_to_json(load()).dump() : "");
+  Recipe loaded;
+  options_from_json(loaded, parse_json(text, "recipe"), {"recipe", {}, ""});
+  return loaded;
+}
+
 void Train::run() {
-  ops::set_threads(threads);
-  Recipe loaded = load();
+  world = distributed::join_world();
+  if (!leads()) be_quiet();
+  const int shared = world == nullptr ? 1 : world->local_size();
+  ops::set_threads(threads > 0 ? threads : std::max(1, ops::available_cores() / shared));
+  try {
+    train_seeds(load_together());
+  } catch (const distributed::RunLost&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (world != nullptr) world->report_failure(error.what());
+    throw;
+  }
+  if (world != nullptr) world->finish();
+}
+
+void Train::train_seeds(Recipe loaded) const {
   const std::string name = recipe.empty() ? out : std::filesystem::path(recipe).stem().string();
   const std::filesystem::path folder =
       out.empty() ? std::filesystem::path("runs") / name : std::filesystem::path(out);
@@ -109,20 +145,22 @@ void Train::run() {
   std::vector<std::vector<double>> values;
   train::Scores last;
   for (const int64_t seed : parse_seeds(seeds)) {
-    std::fprintf(stderr, "== seed %lld\n", static_cast<long long>(seed));
+    if (leads()) std::fprintf(stderr, "== seed %lld\n", static_cast<long long>(seed));
     loaded.train.seed = seed;
     const train::RunResult result = run_one(loaded, folder / ("seed-" + std::to_string(seed)));
     last = result.test.metrics.empty() ? result.outcome.state.best : result.test;
     values.resize(last.metrics.size());
     for (size_t i = 0; i < last.metrics.size(); ++i) values[i].push_back(last.metrics[i].value);
   }
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; leads() && i < values.size(); ++i)
     std::printf("%zu seeds: %s %s\n", values[i].size(), last.metrics[i].name.c_str(),
                 mean_and_deviation(values[i], last.metrics[i].share).c_str());
 }
 
 }  // namespace
 
-void run_train(const TrainCommand& command, const std::string& typed) { Train{command, typed}.run(); }
+void run_train(const TrainCommand& command, const std::string& typed) {
+  Train{command, typed, nullptr}.run();
+}
 
 }  // namespace mega::cli

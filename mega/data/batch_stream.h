@@ -26,6 +26,9 @@ class BatchSource {
 
   // A batch of the epoch that was planned last: a function of that epoch and the examples.
   virtual Batch make(std::span<const int64_t> examples) = 0;
+
+  // Whether examples of a batch change each other, so that a part of a batch is made from the whole.
+  virtual bool mixes() const { return false; }
 };
 
 // Where a stream of batches stands: what a resumed run continues from.

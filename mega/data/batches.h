@@ -36,6 +36,8 @@ struct Batch {
   std::vector<SequenceSet> inputs;  // one, or two for pairs
   Targets targets;
   int64_t positions = 0;  // of all inputs, without padding
+  bool stand_in =
+      false;  // of a process that has no share in a batch: read in step with the others, not counted
 
   int64_t size() const { return static_cast<int64_t>(examples.size()); }
 };

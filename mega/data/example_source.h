@@ -27,6 +27,7 @@ class ExampleSource : public BatchSource {
     return make_batch(part_, encoder_, examples, options_.documents,
                       {true, seed_, epoch_, options_.augment, options_.threads});
   }
+  bool mixes() const override { return options_.augment.image.mixes(); }
 
  private:
   const Part& part_;

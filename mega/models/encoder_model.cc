@@ -28,9 +28,10 @@ EncoderModel::EncoderModel(const SequenceOptions& options, int64_t documents, in
     torch::nn::init::zeros_(hidden_->bias);
   }
   const bool has_bias = !hidden_ || options.head_bias;
-  output_ = register_module("sentence_projection_layer",
-                            torch::nn::Linear(torch::nn::LinearOptions(hidden_ ? options.head : inputs, options.classes)
-                                                  .bias(has_bias)));
+  output_ = register_module(
+      "sentence_projection_layer",
+      torch::nn::Linear(
+          torch::nn::LinearOptions(hidden_ ? options.head : inputs, options.classes).bias(has_bias)));
   torch::nn::init::xavier_uniform_(output_->weight);
   if (has_bias) torch::nn::init::zeros_(output_->bias);
 
@@ -69,8 +70,8 @@ Tensor EncoderModel::classify(const Tensor& representation) {
   if (hidden_) {
     const Tensor hidden =
         ops::dropout(hidden_->forward(representation), ops::draw_dropout(dropout_, is_training()));
-    outputs = activation_ == HeadActivation::tanh ? torch::tanh(hidden)
-                                                  : ops::activate(hidden, Activation::gelu);
+    outputs =
+        activation_ == HeadActivation::tanh ? torch::tanh(hidden) : ops::activate(hidden, Activation::gelu);
   }
   outputs = output_->forward(outputs);
   ops::watch("classifier", outputs);

@@ -156,6 +156,7 @@ void Progress::update(int64_t done, const std::vector<std::string>& details) noe
 }
 
 void Progress::say(const std::string& line) noexcept {
+  if (is_quiet()) return;
   try {
     const std::string safe = for_terminal(printable_lines(line), to_, 2);
     const std::string whole = (terminal_ && drawn_ ? kEraseLine : "") + safe + "\n";
@@ -167,6 +168,7 @@ void Progress::say(const std::string& line) noexcept {
 }
 
 void Progress::draw(bool last) {
+  if (is_quiet()) return;
   const Clock::time_point now = Clock::now();
   ProgressState state{.title = title_, .unit = unit_, .details = details_, .done = done_, .total = total_};
   const double running = duration<double>(now - first_time_).count();

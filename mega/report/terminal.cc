@@ -14,6 +14,8 @@
 namespace mega {
 namespace {
 
+bool quiet = false;
+
 // From the environment; 0: it does not say.
 int64_t columns_variable() {
   constexpr int64_t kLargest = 10'000;
@@ -59,6 +61,10 @@ void wrap_line(std::string_view text, int64_t width, std::vector<std::string>& l
 }
 
 }  // namespace
+
+void be_quiet() { quiet = true; }
+
+bool is_quiet() { return quiet; }
 
 bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 

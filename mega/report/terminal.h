@@ -9,6 +9,11 @@
 
 namespace mega {
 
+// A process that is one of several of a run, and not the one that speaks for it: from now on, progress and
+// notes are not printed. Errors are.
+void be_quiet();
+bool is_quiet();
+
 // Columns of the terminal; where `file` is none, what the variable COLUMNS says, or else 80.
 int64_t terminal_width(std::FILE* file);
 

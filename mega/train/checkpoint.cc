@@ -197,4 +197,26 @@ std::optional<Checkpoint> newest_checkpoint(const fs::path& run,
   return std::nullopt;
 }
 
+void share_checkpoint(distributed::World& world, const fs::path& run) {
+  std::string name;
+  if (world.leads())
+    for (const fs::path& folder : finished(run)) {
+      try {
+        open_checkpoint(folder);
+        name = folder.filename();
+        break;
+      } catch (const std::exception&) {
+        continue;  // restoring says what is wrong with it
+      }
+    }
+  name = world.lead(name);
+  if (name.empty()) return;
+  const fs::path folder = folder_of(run) / name;
+  if (!world.leads()) fs::create_directories(folder);
+  for (const char* file : {kCheckpointModel, kCheckpointTraining}) {
+    const std::string bytes = world.lead(world.leads() ? read_file(folder / file) : std::string());
+    if (!world.leads()) write_file(folder / file, bytes);
+  }
+}
+
 }  // namespace mega::train

@@ -50,4 +50,7 @@ void save_checkpoint(const std::filesystem::path& run, const TrainingState& stat
 std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& run,
                                             const std::function<void(const std::string&)>& say);
 
+// Gives the newest checkpoint of rank 0's run to the other processes, in whose folders `run` there is none.
+void share_checkpoint(distributed::World& world, const std::filesystem::path& run);
+
 }  // namespace mega::train

@@ -30,6 +30,6 @@ void require_disk(const std::filesystem::path& folder, double checkpoint, double
 double sgemm_gflops();
 
 // What an update takes, measured on a few batches without changing weights; restarts the task afterwards.
-UpdateCost measure_update(Task& task, const TrainOptions& options);
+UpdateCost measure_update(Task& task, const TrainOptions& options, distributed::World* world = nullptr);
 
 }  // namespace mega::train

@@ -6,17 +6,20 @@
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "mega/base/error.h"
 #include "mega/base/files/file.h"
 #include "mega/base/files/folder_lock.h"
 #include "mega/base/files/json.h"
+#include "mega/base/files/temporary_folder.h"
 #include "mega/base/options/options_io.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/config/files/checkpoint_files.h"
 #include "mega/config/parameter_count.h"
+#include "mega/distributed/gather.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/table.h"
 #include "mega/report/terminal.h"
@@ -30,10 +33,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool leads(const RunRequest& request) { return request.world == nullptr || request.world->leads(); }
+
 // Lines of a run begin with what they are about, in a column of this width.
 constexpr int64_t kTopicWidth = 12;
 
 void say(const std::string& text) {
+  if (is_quiet()) return;
   std::fprintf(stderr, "%s\n", for_terminal(printable(text), stderr, kTopicWidth).c_str());
 }
 
@@ -141,6 +147,10 @@ void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& upda
     const double left = std::max(0.1 * seconds, seconds - used);
     updates = kTrainingShare * left / update.seconds;
     if (!is_set("train.evaluate")) options.evaluate = seconds_text(left / kEvaluations);
+    if (request.world != nullptr) {  // whose clocks differ
+      updates = request.world->lead(updates);
+      options.evaluate = request.world->lead(options.evaluate);
+    }
   }
   const double factor = updates / static_cast<double>(std::max<int64_t>(1, options.updates));
   options.updates = std::max<int64_t>(1, static_cast<int64_t>(updates));
@@ -156,14 +166,21 @@ void announce(const Job& job, int64_t parameters) {
   say("parameters  " + with_thousands(parameters));
 }
 
+// Of the largest batch, what one process reads.
+LargestBatch largest_share(const Job& job, const distributed::World* world) {
+  LargestBatch largest = job.largest_batch();
+  if (world != nullptr) largest.examples = (largest.examples + world->size() - 1) / world->size();
+  return largest;
+}
+
 // Measures an update, and sets the number of updates where epochs or a time decide it.
 UpdateCost estimate(Job& job, Task& task, int64_t parameters, double available, const RunRequest& request) {
   TrainOptions& train = job.training();
-  const UpdateCost update = measure_update(task, train);
+  const UpdateCost update = measure_update(task, train, request.world);
   fit_updates(train, task, update, request);
   validate(job.recipe());
-  configuration_table(job.recipe()).print(stderr);
-  const double bytes = training_bytes(job.recipe(), parameters, job.largest_batch());
+  if (!is_quiet()) configuration_table(job.recipe()).print(stderr);
+  const double bytes = training_bytes(job.recipe(), parameters, largest_share(job, request.world));
   say("estimate    " + human_bytes(static_cast<uint64_t>(bytes)) + " beyond the data (" +
       human_bytes(static_cast<uint64_t>(std::max(0.0, available))) + " free), " +
       (train.time.empty() ? human_seconds(update.seconds * static_cast<double>(train.updates)) + " for " +
@@ -217,15 +234,19 @@ Report::Comparison comparison_of(const std::string& kind, const Scores& model,
 }
 
 // The test examples are used once, by the model chosen on the validation examples.
-Scores test(const fs::path& folder, Task& task, Trainer& trainer, const RunResult& result) {
-  const ModelFile model = ModelFile::open(folder / "model.safetensors");
-  load_weights(task.model(), model.tensors);
+Scores test(const RunRequest& request, const Recipe& recipe, Task& task, Trainer& trainer,
+            const RunResult& result) {
+  if (leads(request)) {
+    const ModelFile model = ModelFile::open(request.folder / "model.safetensors");
+    load_weights(task.model(), model.tensors);
+  }
+  if (request.world != nullptr) distributed::broadcast_weights(*request.world, task.model());
   Report report;
   const Scores scores = task.test(report);
   if (scores.metrics.empty()) return scores;
   for (const Metric& metric : scores.metrics)
     report.summary.emplace_back("test " + metric.name, metric_text(metric).substr(metric.name.size() + 1));
-  report.comparison = comparison_of(model.options.kind_name(), scores, result.baselines);
+  report.comparison = comparison_of(recipe.model.kind_name(), scores, result.baselines);
   trainer.write_report(&report);
   return scores;
 }
@@ -268,6 +289,36 @@ void write_result(const fs::path& folder, const RunResult& result) {
   write_file(folder / "result.json", json.dump(2) + "\n");
 }
 
+// Everything but where data and first weights lie, which may differ from machine to machine.
+void require_same_recipe(distributed::World& world, Recipe recipe) {
+  recipe.data.path.clear();
+  recipe.train.init.clear();
+  world.require_same(
+      "the recipe", options_to_json(recipe).dump(), [](const std::string& first, const std::string& other) {
+        const auto read = [](const std::string& text) {
+          Recipe one;
+          options_from_json(one, parse_json(text, "recipe"), {"recipe", {}, ""});
+          return option_rows(one);
+        };
+        const auto a = read(first), b = read(other);
+        for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+          if (a[i].key != b[i].key || a[i].value != b[i].value)
+            return b[i].key + " = " + b[i].value + ", and " + a[i].key + " = " + a[i].value + " with rank 0";
+        return std::string("they have other options");
+      });
+}
+
+// Rank 0 reads the data first: what it keeps for later (vocabulary, tokens) the others on its machine find.
+std::unique_ptr<Job> make_job_together(const Recipe& recipe, distributed::World* world) {
+  if (world == nullptr) return make_job(recipe);
+  std::unique_ptr<Job> job;
+  if (world->leads()) job = make_job(recipe);
+  world->lead(0);
+  if (!world->leads()) job = make_job(recipe);
+  world->require_same("the data", job->checksum());
+  return job;
+}
+
 }  // namespace
 
 bool holds_a_run(const fs::path& folder) { return fs::exists(folder / kRunRecipe); }
@@ -292,45 +343,79 @@ torch::Device parse_device(const std::string& name) {
   }
 }
 
-RunResult run(const RunRequest& request) {
+namespace {
+
+RunResult run_as_told(const RunRequest& request) {
+  distributed::World* world = request.world;
   const torch::Device device = parse_device(request.device);
   if (!device.is_cpu()) say("note: devices other than the CPU use the reference forms and are untested");
+  require(device.is_cpu() || world == nullptr, "--device: several processes train on CPUs");
   validate(request.recipe);
-  if (request.resume) require_usable_checkpoint(request.folder);
-  const std::unique_ptr<Job> job = make_job(request.recipe);
+  if (world != nullptr) require_same_recipe(*world, request.recipe);
+  if (request.resume && leads(request)) require_usable_checkpoint(request.folder);
+  const std::unique_ptr<Job> job = make_job_together(request.recipe, world);
   RunResult result;
   result.parameters = count_parameters(job->recipe().model).total;
   announce(*job, result.parameters);
   const double gflops = device.is_cpu() ? sgemm_gflops() : 0.0;
-  say("threads     " + std::to_string(ops::threads()) + ", sgemm " +
+  say((world == nullptr ? "threads     " : "processes   " + std::to_string(world->size()) + ", threads ") +
+      std::to_string(ops::threads()) + (world == nullptr ? "" : " each") + ", sgemm " +
       std::to_string(static_cast<int>(gflops)) + " GFLOP/s");
   const double available = available_memory();
-  if (device.is_cpu()) require_memory(job->recipe(), result.parameters, job->largest_batch(), available);
+  if (device.is_cpu())
+    require_memory(job->recipe(), result.parameters, largest_share(*job, world), available);
   const std::unique_ptr<Task> task = job->make_task(device);
+  if (world != nullptr) task->enter(*world);
   const UpdateCost update = estimate(*job, *task, result.parameters, available, request);
   if (request.estimate_only) return result;
 
   const Recipe& recipe = job->recipe();
-  if (!recipe.train.init.empty()) start_from(task->model(), recipe.model, recipe.train.init);
+  if (!recipe.train.init.empty() && leads(request))
+    start_from(task->model(), recipe.model, recipe.train.init);
+  if (world != nullptr) distributed::broadcast_weights(*world, task->model());
   open_folder(request.folder);
   const FolderLock lock(request.folder);
+  if (request.resume && world != nullptr) share_checkpoint(*world, request.folder);
   if (request.resume) require_same_data(request.folder, job->checksum());
   // Before an old run is removed, it is known that there is room for the new one.
-  require_disk(request.folder, checkpoint_bytes(recipe, result.parameters),
-               request.restart ? bytes_of(request.folder / "checkpoints") : 0.0);
+  if (leads(request))
+    require_disk(request.folder, checkpoint_bytes(recipe, result.parameters),
+                 request.restart ? bytes_of(request.folder / "checkpoints") : 0.0);
   if (request.restart) remove_run(request.folder);
   write_file(request.folder / kRunRecipe, options_to_json(recipe).dump(2) + "\n");
 
-  if (recipe.train.baseline) result.baselines = fit_baselines(*job);
+  if (recipe.train.baseline && leads(request)) result.baselines = fit_baselines(*job);
   RunSettings settings = settings_of(*job, result.parameters, request, gflops);
   settings.update_cost = update;
+  settings.world = world;
   Trainer trainer(*task, recipe.train, std::move(settings));
   result.outcome = trainer.run();
   if (result.outcome.signal != 0) return result;
-  result.test = test(request.folder, *task, trainer, result);
+  result.test = test(request, recipe, *task, trainer, result);
   compare(result.test, result.baselines);
   write_result(request.folder, result);
   return result;
+}
+
+}  // namespace
+
+RunResult run(const RunRequest& request) {
+  if (request.world == nullptr) return run_as_told(request);
+  // The others have a folder of their own for what they need while the run lasts.
+  RunRequest own = request;
+  std::optional<TemporaryFolder> folder;
+  if (!leads(request)) own.folder = folder.emplace().path();
+  try {
+    return run_as_told(own);
+  } catch (const distributed::RunLost& lost) {
+    const bool saved = leads(request) && newest_checkpoint(request.folder, [](const std::string&) {});
+    if (!saved) throw;
+    throw distributed::RunLost(std::string(lost.what()) +
+                               ". The last checkpoint is intact: go on with --resume");
+  } catch (const std::exception& error) {
+    request.world->report_failure(error.what());
+    throw;
+  }
 }
 
 }  // namespace mega::train

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mega/config/recipe/presets.h"
+#include "mega/distributed/world.h"
 #include "mega/train/linear_baseline.h"
 #include "mega/train/tasks/task.h"
 #include "mega/train/trainer.h"
@@ -24,6 +25,9 @@ struct RunRequest {
   std::vector<std::string> set;  // keys of the options that the user set: a time budget leaves them alone
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();  // of the time budget
   std::string command;                                                             // for the report
+  // The processes that train together; null: this one alone. All make the same request; the folder is rank
+  // 0's.
+  distributed::World* world = nullptr;
 };
 
 struct RunResult {

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "mega/base/system/signal_stack.h"
+#include "mega/report/terminal.h"
 
 namespace mega::train {
 namespace {
@@ -39,6 +40,7 @@ void on_signal(int signal) {
   }
   clock_gettime(CLOCK_MONOTONIC, &first_time);
   first_signal = signal;
+  if (is_quiet()) return;
   constexpr char kText[] = "\nstopping after this update with a checkpoint; repeat to stop immediately\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
 }

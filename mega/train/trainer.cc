@@ -12,6 +12,7 @@
 #include "mega/models/decay_spectrum.h"
 #include "mega/ops/runtime.h"
 #include "mega/ops/watch.h"
+#include "mega/report/terminal.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/schedule.h"
 #include "mega/train/signals.h"
@@ -53,6 +54,14 @@ Trainer::Trainer(Task& task, const TrainOptions& options, RunSettings settings)
       optimizer_(named_parameters(task.model()), options, task.tensors()),
       average_(task.model(), options.average) {
   state_.threads = ops::threads();
+  if (settings_.world == nullptr) return;
+  const ProcessOptions& processes = options_.processes;
+  distributed::GradientSumOptions how;
+  how.bucket_bytes = processes.bucket << 10;
+  how.overlap = processes.overlap;
+  how.wire = processes.wire == GradientWire::bf16 ? distributed::Wire::bf16 : distributed::Wire::exact;
+  gradients_ = std::make_unique<distributed::GradientSum>(task_.model().parameters(),
+                                                          settings_.world->gradients(), how);
 }
 
 double Trainer::epoch() const {
@@ -63,7 +72,7 @@ double Trainer::epoch() const {
 void Trainer::say(const std::string& line) {
   if (bar_) {
     bar_->say(line);
-  } else {
+  } else if (!is_quiet()) {
     std::fprintf(stderr, "%s\n", printable_lines(line).c_str());
   }
 }
@@ -103,7 +112,7 @@ Outcome Trainer::run() {
     const double epoch_before = epoch();
     update();
     plan();
-    outcome.signal = SignalGuard::received();
+    outcome.signal = signal_;
     state_.evaluation_due = is_due(options_.evaluate, epoch_before, last_evaluation_seconds_) ||
                             state_.update == options_.updates;
     if (state_.evaluation_due && outcome.signal == 0) evaluate();
@@ -134,17 +143,18 @@ void Trainer::start_budget() {
   // A finished run stays finished, unless it got more time.
   const bool finished =
       state_.planned > 0 && state_.update >= state_.planned && seconds <= state_.budget_seconds;
-  options_.updates = state_.update + (finished ? 0 : budget_->updates_left(evaluation_period()));
-  task_.limit_evaluations({budget_->valid_limit(), 0});
-  if (budget_->valid_limit() < sizes.valid)
-    say("evaluations read " + with_thousands(budget_->valid_limit()) + " of " + with_thousands(sizes.valid) +
-        " validation " + task_.unit() + ", to keep to the time");
+  options_.updates = state_.update + (finished ? 0 : lead(budget_->updates_left(evaluation_period())));
+  const int64_t limit = lead(budget_->valid_limit());
+  task_.limit_evaluations({limit, 0});
+  if (limit < sizes.valid)
+    say("evaluations read " + with_thousands(limit) + " of " + with_thousands(sizes.valid) + " validation " +
+        task_.unit() + ", to keep to the time");
 }
 
 // With a time budget: how many updates there will be, by what things take now.
 void Trainer::plan() {
   if (!budget_) return;
-  options_.updates = state_.update + budget_->updates_left(evaluation_period());
+  options_.updates = state_.update + lead(budget_->updates_left(evaluation_period()));
   state_.planned = options_.updates;
   state_.budget_seconds = parse_period(options_.time).count;
   bar_->set_total(options_.updates);
@@ -162,11 +172,12 @@ double Trainer::evaluation_period() const {
 
 void Trainer::limit_test() {
   const int64_t all = task_.evaluation_sizes().test;
-  if (!budget_ || budget_->test_limit() >= all) return;
-  task_.limit_evaluations({budget_->valid_limit(), budget_->test_limit()});
-  const std::string text = "tested on " + with_thousands(budget_->test_limit()) + " of " +
-                           with_thousands(all) + " " + task_.unit() +
-                           ", to keep to the time; `mega eval` tests on all";
+  if (!budget_) return;
+  const int64_t limit = lead(budget_->test_limit());
+  if (limit >= all) return;
+  task_.limit_evaluations({lead(budget_->valid_limit()), limit});
+  const std::string text = "tested on " + with_thousands(limit) + " of " + with_thousands(all) + " " +
+                           task_.unit() + ", to keep to the time; `mega eval` tests on all";
   say(text);
   log_->note(state_.update, text);
 }
@@ -205,10 +216,39 @@ bool Trainer::is_due(const std::string& text, double epoch_before, double& last_
   return false;
 }
 
-// Each update has its own random seed, so that a resumed run uses the same numbers.
+// Each update has its own random seed, so that a resumed run uses the same numbers; and each process.
 void Trainer::seed_update() const {
-  torch::manual_seed(
-      stream_seed(static_cast<uint64_t>(options_.seed), "update", static_cast<uint64_t>(state_.update)));
+  uint64_t seed =
+      stream_seed(static_cast<uint64_t>(options_.seed), "update", static_cast<uint64_t>(state_.update));
+  if (!leads()) seed = stream_seed(seed, "rank", static_cast<uint64_t>(settings_.world->rank()));
+  torch::manual_seed(seed);
+}
+
+Trainer::Happened Trainer::together(const Happened& own) {
+  signal_ = SignalGuard::received();
+  if (settings_.world == nullptr) return own;
+  distributed::World& world = *settings_.world;
+  const ProcessSpeed before = speeds_.empty() ? ProcessSpeed() : speeds_[static_cast<size_t>(world.rank())];
+  Tensor table = torch::zeros({world.size(), 7}, torch::kFloat64);
+  table[world.rank()] = torch::tensor(
+      {own.loss, own.correct, static_cast<double>(own.positions), static_cast<double>(signal_),
+       before.seconds + own.seconds, world.common().seconds_waited() + gradients_->seconds_waited(),
+       static_cast<double>(world.common().bytes_sent() + world.gradients().bytes_sent())},
+      torch::kFloat64);
+  world.common().all_reduce_sum(table);
+  Happened all;
+  const double lead_before = speeds_.empty() ? 0.0 : speeds_.front().seconds;
+  speeds_.clear();
+  const auto rows = table.accessor<double, 2>();
+  for (int64_t rank = 0; rank < world.size(); ++rank) {
+    all.loss += rows[rank][0];
+    all.correct += rows[rank][1];
+    all.positions += static_cast<int64_t>(rows[rank][2]);
+    if (signal_ == 0) signal_ = static_cast<int>(rows[rank][3]);
+    speeds_.push_back({rows[rank][4], rows[rank][5], rows[rank][6]});
+  }
+  all.seconds = speeds_.front().seconds - lead_before;
+  return all;
 }
 
 void Trainer::update() {
@@ -218,28 +258,33 @@ void Trainer::update() {
   const int64_t count = task_.draw(options_.accumulation);
   const double waiting = std::chrono::duration<double>(Clock::now() - start).count();
   optimizer_.zero_gradients();
-  double loss = 0.0, correct = 0.0;
-  int64_t positions = 0;
+  Happened own;
   for (int64_t batch = 0; batch < options_.accumulation; ++batch) {
+    if (gradients_ && batch + 1 == options_.accumulation) gradients_->begin();
     BatchLoss result;
     try {
       result = task_.loss(batch);
+    } catch (const distributed::RunLost&) {
+      throw;
     } catch (const Error&) {
       fail_not_finite();  // modules throw on input that is not finite
     }
+    if (!result.sum.defined()) continue;  // no share in this batch
     const double value = result.sum.item<double>();
     if (!std::isfinite(value)) fail_not_finite();
     (result.sum / static_cast<double>(count)).backward();
-    loss += value;
-    correct += result.correct;
-    positions += result.positions;
+    own.loss += value;
+    own.correct += result.correct;
+    own.positions += result.positions;
   }
+  if (gradients_) gradients_->finish();
   const double rate = learning_rate(options_, number);
   const double norm = optimizer_.step(rate);
   if (!std::isfinite(norm)) fail_not_finite();
   average_.add(number + 1);
 
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  own.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const auto [loss, correct, seconds, positions] = together(own);
   ++state_.update;
   state_.cursor = task_.cursor();
   state_.seconds += seconds;
@@ -308,14 +353,15 @@ void Trainer::evaluate() {
   const bool nothing_to_evaluate_on = scores.metrics.empty();
   const bool better = scores.better_than(state_.best);
   if (better || nothing_to_evaluate_on)
-    model_saved_ = attempt("the model", [this] {
+    model_saved_ = lead(!leads() || attempt("the model", [this] {
       task_.save(settings_.folder / "model.safetensors", weights_of(task_.model()));
-    });
+    }));
   average_.swap();
   if (!nothing_to_evaluate_on) {
     last_scores_ = scores;
     log_->evaluation(state_.update, scores);
-    if (const std::string text = task_.sample(); !text.empty()) log_->sample(state_.update, text);
+    if (leads())
+      if (const std::string text = task_.sample(); !text.empty()) log_->sample(state_.update, text);
     say(format("update %s, epoch %.2f: valid ", with_thousands(state_.update).c_str(), epoch()) +
         scores_text(scores) + (better ? "  *" : ""));
     state_.evaluations_since_best = better ? 0 : state_.evaluations_since_best + 1;
@@ -363,16 +409,29 @@ void Trainer::checkpoint() {
   ops::NamedTensors training = optimizer_.state();
   for (auto& entry : average_.state()) training.push_back(std::move(entry));
   for (auto& entry : task_.state()) training.push_back(std::move(entry));
-  const bool saved = attempt("a checkpoint", [&] {
+  const bool saved = lead(!leads() || attempt("a checkpoint", [&] {
     save_checkpoint(
         settings_.folder, state_,
         [this](const std::filesystem::path& path) { task_.save(path, weights_of(task_.model())); }, training,
         options_.keep);
-  });
+  }));
   if (saved) saved_update_ = state_.update;
 }
 
+void Trainer::describe_processes(Report& report) const {
+  if (settings_.world == nullptr) return;
+  const distributed::Members& members = settings_.world->members();
+  report.summary.push_back({"processes", std::to_string(members.size())});
+  for (size_t rank = 0; rank < speeds_.size(); ++rank) {
+    const auto& [seconds, waited, bytes] = speeds_[rank];
+    report.summary.push_back({members.name(static_cast<int>(rank)),
+                              human_seconds(seconds) + ", of which " + human_seconds(waited) +
+                                  " in communication; sent " + human_bytes(static_cast<uint64_t>(bytes))});
+  }
+}
+
 void Trainer::write_report(const Report* test) {
+  if (!leads()) return;
   Report report = settings_.report;
   report.seconds = state_.seconds;
   report.summary.push_back(
@@ -385,6 +444,7 @@ void Trainer::write_report(const Report* test) {
   for (const Metric& metric : state_.best.metrics)
     report.summary.push_back(
         {"best valid " + metric.name, metric_text(metric).substr(metric.name.size() + 1)});
+  describe_processes(report);
   report.notes = log_->notes();
   for (const auto& [update, text] : log_->samples()) report.samples.push_back({update, "", text});
   report.decay = models::decay_spectrum(task_.model());
@@ -423,6 +483,7 @@ void Trainer::require_finite_weights() const {
 
 // Repeats the update with the same random numbers and finds the first module whose output is not finite.
 void Trainer::fail_not_finite() {
+  task_.leave();  // the others may have found nothing
   seed_update();
   optimizer_.zero_gradients();
   std::string what = "the gradient norm is not finite", place;
@@ -431,6 +492,7 @@ void Trainer::fail_not_finite() {
     const ops::Watch watch;
     try {
       const Tensor loss = task_.loss(batch).sum;
+      if (!loss.defined()) continue;
       if (is_finite(loss)) {
         loss.backward();
         for (const auto& [name, weight] : named_parameters(task_.model()))

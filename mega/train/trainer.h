@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "mega/config/recipe/train_options.h"
+#include "mega/distributed/gradient_sum.h"
+#include "mega/distributed/world.h"
 #include "mega/report/progress.h"
 #include "mega/report/run_report.h"
 #include "mega/train/adamw.h"
@@ -32,6 +34,9 @@ struct RunSettings {
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   UpdateCost update_cost;
   Report report;  // known before the run: title, command, configuration
+  // The processes of the run, which the task has joined; null: this one alone. Rank 0 writes the run
+  // directory.
+  distributed::World* world = nullptr;
 };
 
 struct Outcome {
@@ -56,6 +61,19 @@ class Trainer {
     double loss = 0.0, correct = 0.0, gradient_norm = 0.0, seconds = 0.0, waiting = 0.0;
     int64_t count = 0, updates = 0, positions = 0;
   };
+
+  bool leads() const { return settings_.world == nullptr || settings_.world->leads(); }
+  template <class Value>
+  Value lead(Value value) const {
+    return settings_.world == nullptr ? value : settings_.world->lead(value);
+  }
+  // What happened in an update. Of several processes, their sums, and the time of rank 0.
+  struct Happened {
+    double loss = 0.0, correct = 0.0, seconds = 0.0;
+    int64_t positions = 0;
+  };
+  Happened together(const Happened& own);
+  void describe_processes(Report& report) const;
 
   void restore();
   void update();
@@ -87,6 +105,12 @@ class Trainer {
   WeightAverage average_;
   TrainingState state_;
   LossWatch loss_watch_;
+  std::unique_ptr<distributed::GradientSum> gradients_;  // with several processes
+  struct ProcessSpeed {
+    double seconds = 0.0, waited = 0.0, bytes = 0.0;  // of updates; for the others; sent
+  };
+  std::vector<ProcessSpeed> speeds_;  // of each process, up to the last update
+  int signal_ = 0;                    // that came to one of them
   std::unique_ptr<RunLog> log_;
   std::unique_ptr<Progress> bar_;
   Window window_, shown_;

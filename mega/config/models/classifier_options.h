@@ -19,8 +19,9 @@ enum class InputKind { tokens, pixels, samples, series };
 // What is predicted: one of the classes, or as many real numbers.
 enum class Objective { classification, regression };
 
-// What stands for the whole sequence: the mean over its positions; the first of them, which of texts is a token of
-// its own (cls) or the text's own first one; or the last one (of an LSTM, the last state of each direction).
+// What stands for the whole sequence: the mean over its positions; the first of them, which of texts is a
+// token of its own (cls) or the text's own first one; or the last one (of an LSTM, the last state of each
+// direction).
 enum class Pooling { mean, cls, first, last };
 
 // Between the two layers of the head: as released, or as Hugging Face's models have it.
@@ -40,9 +41,8 @@ struct EnumNames<Objective> {
 };
 template <>
 struct EnumNames<Pooling> {
-  static constexpr auto names =
-      enum_table<Pooling>({{Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::first, "first"},
-                           {Pooling::last, "last"}});
+  static constexpr auto names = enum_table<Pooling>(
+      {{Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::first, "first"}, {Pooling::last, "last"}});
 };
 template <>
 struct EnumNames<HeadActivation> {

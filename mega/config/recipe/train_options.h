@@ -113,6 +113,29 @@ struct TranslationPlan {
   }
 };
 
+// How gradients travel between processes.
+enum class GradientWire { exact, bf16 };
+
+template <>
+struct EnumNames<GradientWire> {
+  static constexpr auto names =
+      enum_table<GradientWire>({{GradientWire::exact, "exact"}, {GradientWire::bf16, "bf16"}});
+};
+
+// How several processes train one model (docs/scaling.md).
+struct ProcessOptions {
+  GradientWire wire = GradientWire::exact;
+  bool overlap = true;
+  int64_t bucket = 4096;
+
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    v.field("wire", self.wire, "gradients travel as they are, or rounded to bf16, in half the bytes");
+    v.field("overlap", self.overlap, "send gradients while the backward pass still computes others");
+    v.field("bucket", self.bucket, "KiB of gradients that are sent together", Range{1, 1e6});
+  }
+};
+
 inline constexpr Range kLearningRate{0, 1e3};
 inline constexpr Range kUpdates{0, 1e12};
 
@@ -150,6 +173,7 @@ struct TrainOptions {
   bool baseline = true;
   BlockPlan blocks;
   TranslationPlan translation;
+  ProcessOptions processes;
   std::vector<ParameterGroup> groups;
 
   template <class Self, class Visitor>
@@ -204,6 +228,7 @@ struct TrainOptions {
             "on texts, first fit a linear classifier on n-grams, for seconds, to compare with");
     v.nested("blocks", self.blocks, "how running text is cut, for language models");
     v.nested("translation", self.translation, "what evaluations of a translator do");
+    v.nested("processes", self.processes, "how several processes train one model");
     v.list("groups", self.groups, "parameters with a learning rate or a weight decay of their own");
   }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "mega/base/error.h"
@@ -84,6 +85,39 @@ std::vector<Report::ConfusedClasses> confused_pictures(const Evaluation& evaluat
   return result;
 }
 
+// Every process gets what the others answered.
+void share_answers(distributed::World& world, std::span<const size_t> own, Evaluation& evaluation) {
+  std::string bytes;
+  const auto put = [&](const auto& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  put(evaluation.positions);
+  for (const size_t at : own) {
+    const Answer& answer = evaluation.answers[at];
+    put(at), put(answer.loss), put(answer.length), put(answer.outputs.size());
+    for (const float x : answer.outputs) put(x);
+  }
+  evaluation.positions = 0;
+  for (const std::string& text : world.common().all_gather(bytes)) {
+    const char* from = text.data();
+    const auto take = [&](auto& value) {
+      std::memcpy(&value, from, sizeof value);
+      from += sizeof value;
+    };
+    int64_t positions = 0;
+    take(positions);
+    evaluation.positions += positions;
+    while (from < text.data() + text.size()) {
+      size_t at = 0, outputs = 0;
+      take(at);
+      Answer& answer = evaluation.answers.at(at);
+      take(answer.loss), take(answer.length), take(outputs);
+      answer.outputs.resize(outputs);
+      for (float& x : answer.outputs) take(x);
+    }
+  }
+}
+
 // Predicted against true values, one chart for each output.
 std::vector<ScatterChart> predictions_of(const Evaluation& evaluation) {
   std::vector<ScatterChart> charts;
@@ -135,11 +169,13 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
     for (size_t k = 0; k < outputs; ++k) result.targets.push_back(part.targets[i * outputs + k]);
   }
 
-  int64_t done = 0;
+  int64_t done = 0, turn = 0;
+  std::vector<size_t> own;  // examples that this process read
   const int64_t together = options.batch_positions > 0 ? options.batch_positions : model.positions_together();
   data::BatchContext context;
   context.threads = options.threads;
   for (const auto& chosen : data::plan_once(lengths, {together, BatchUnit::tokens, true, documents})) {
+    if (options.world != nullptr && turn++ % options.world->size() != options.world->rank()) continue;
     std::vector<int64_t> examples;
     for (const int64_t i : chosen) examples.push_back(result.examples[static_cast<size_t>(i)]);
     const data::Batch batch = make_batch(part, encoder, examples, documents, context);
@@ -156,6 +192,7 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
     const float* row = said.data_ptr<float>();
     for (size_t i = 0; i < examples.size(); ++i, row += width) {
       const auto at = static_cast<size_t>(chosen[i]);
+      own.push_back(at);
       Answer& answer = result.answers[at];
       answer.length = lengths[at];
       answer.outputs.assign(row, row + width);
@@ -175,6 +212,7 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
     done += batch.size();
     if (options.progress) options.progress(done);
   }
+  if (options.world != nullptr) share_answers(*options.world, own, result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   model.train(was_training);
   return result;

@@ -20,6 +20,7 @@ struct EvaluationOptions {
   int64_t threads = 0;          // that read examples, as data.threads
   torch::Device device = torch::kCPU;
   std::function<void(int64_t done)> progress;
+  distributed::World* world = nullptr;  // that shares the work; every process gets the whole evaluation
 };
 
 // What the model said of one example.

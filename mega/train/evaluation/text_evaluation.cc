@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -84,6 +86,28 @@ struct Reader {
   const TextReading& reading;
   infer::TextScore score;
   int64_t done = 0;
+  int64_t turn = 0;
+
+  // Whether the next piece of work is this process's.
+  bool own_turn() {
+    return reading.world == nullptr || turn++ % reading.world->size() == reading.world->rank();
+  }
+  // So many rows make a batch, and fewer where each process is to have some.
+  int64_t side_of(int64_t rows, int64_t most) const {
+    const int64_t processes = reading.world == nullptr ? 1 : reading.world->size();
+    return std::max<int64_t>(1, std::min(most, (rows + processes - 1) / processes));
+  }
+  void share() {
+    static_assert(std::is_trivially_copyable_v<infer::TextScore>);
+    const std::string_view own(reinterpret_cast<const char*>(&score), sizeof score);
+    const std::vector<std::string> all = reading.world->common().all_gather(own);
+    score = {};
+    for (const std::string& one : all) {
+      infer::TextScore other;
+      std::memcpy(&other, one.data(), sizeof other);
+      score.merge(other);
+    }
+  }
 
   void advance(int64_t tokens) {
     done += tokens;
@@ -92,6 +116,7 @@ struct Reader {
 
   // Reads segments of equal length as one batch, in pieces of whole chunks.
   void read_segments(std::vector<int64_t> begins, int64_t length, int64_t chunk) {
+    if (!own_turn()) return;
     Rows rows(text, std::move(begins), reading);
     const int64_t unit = chunk > 0 ? chunk : 1024;
     const int64_t piece = unit * std::max<int64_t>(1, reading.positions / (unit * rows.count()));
@@ -112,9 +137,8 @@ struct Reader {
                                ? std::min(reading.context, total)
                                : std::max<int64_t>(1, (total + reading.segments - 1) / reading.segments);
     // Segments per batch, so that one chunk of each fills a batch.
-    const int64_t side =
-        std::max<int64_t>(1, reading.positions / std::min(length, chunk > 0 ? chunk : length));
     const int64_t whole = total / length, rest = total % length;
+    const int64_t side = side_of(whole, reading.positions / std::min(length, chunk > 0 ? chunk : length));
     for (int64_t first = 0; first < whole; first += side) {
       std::vector<int64_t> begins;
       for (int64_t i = first; i < std::min(whole, first + side); ++i) begins.push_back(i * length);
@@ -127,6 +151,7 @@ struct Reader {
   void read_windows(int64_t window, int64_t stride) {
     const int64_t total = text.size();
     const auto read = [&](std::vector<int64_t> begins, int64_t length, int64_t scored) {
+      if (!own_turn()) return;
       Rows rows(text, std::move(begins), reading);
       const Tensor features = model.features(rows.before(0, length, /*fresh=*/false).to(reading.device));
       rows.score(model, features, length - scored, scored);
@@ -162,6 +187,7 @@ TextEvaluation evaluate_text(models::TokenModel& model, const ReadingPlan& plan,
   } else {
     reader.read_in_chunks(plan.chunk);
   }
+  if (reading.world != nullptr) reader.share();
   reader.score.add({}, text.counts);
   TextEvaluation evaluation;
   evaluation.score = reader.score.result();

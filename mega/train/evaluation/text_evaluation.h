@@ -7,6 +7,7 @@
 
 #include "mega/config/model_options.h"
 #include "mega/data/corpus/token_file.h"
+#include "mega/distributed/world.h"
 #include "mega/infer/models/score.h"
 #include "mega/models/token_model.h"
 #include "mega/ops/torch.h"
@@ -22,6 +23,7 @@ struct TextReading {
   int64_t context = 0;          // overrides `segments`: segment length in tokens; a Transformer's window
   int64_t positions = 1 << 14;  // approximate number of positions per batch
   torch::Device device = torch::kCPU;
+  distributed::World* world = nullptr;  // that shares the work; every process gets the whole score
   std::function<void(int64_t tokens)> progress;
   // Called with log p of the tokens from position `begin` of the text; in order if there is one segment or a
   // window.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mega/data/parallel/pair_source.h"
+#include "mega/distributed/gather.h"
 #include "mega/infer/translation/beam_search.h"
 #include "mega/models/padding.h"
 #include "mega/models/translation_decoder.h"
@@ -35,27 +36,36 @@ std::vector<Token> tokens_of(const data::TokenLines& lines, int64_t number) {
   return tokens;
 }
 
+// Whether a piece of work is this process's.
+bool own_turn(const PairReading& reading, int64_t turn) {
+  return reading.world == nullptr || turn % reading.world->size() == reading.world->rank();
+}
+
 std::vector<Translation> translate(const std::shared_ptr<models::TranslationModel>& model,
                                    const data::PairPart& part, std::span<const data::Pair> written,
                                    const TranslationText& text, const std::vector<int64_t>& pairs,
                                    const PairReading& reading) {
   std::vector<infer::SearchSentence> sentences;
+  int64_t turn = 0;
   for (const int64_t pair : pairs)
-    sentences.push_back({tokens_of(part.source, pair), {}, static_cast<uint64_t>(pair)});
+    if (own_turn(reading, turn++))
+      sentences.push_back({tokens_of(part.source, pair), {}, static_cast<uint64_t>(pair)});
   models::TranslationDecoder decoder(model, reading.device);
   // Hypotheses of a sentence go through the model side by side.
   const int64_t most = std::max<int64_t>(1, reading.positions / reading.search.beam);
   constexpr int64_t kSentences = 64;
   const std::vector<infer::NBest> found = infer::search_in_batches(
       decoder, sentences, reading.search, kSentences, most, {text.tokenizer().size(), nullptr});
+  std::vector<std::string> best;
+  for (const infer::NBest& one : found) best.push_back(one.empty() ? "" : text.decode(one.front().tokens));
+  if (reading.world != nullptr) best = distributed::gather_dealt(*reading.world, best);
   // Of text that was cut into words when it was written, the reference is joined, too.
   const bool cut = text.options().tokenize == WordCutting::none;
   std::vector<Translation> translations;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const data::Pair& pair = written[static_cast<size_t>(pairs[i])];
-    const std::string best = found[i].empty() ? "" : text.decode(found[i].front().tokens);
     translations.push_back(
-        {pair.source, best, cut ? TranslationText::restore(pair.target, text.options()) : pair.target});
+        {pair.source, best[i], cut ? TranslationText::restore(pair.target, text.options()) : pair.target});
   }
   return translations;
 }
@@ -108,14 +118,22 @@ PairEvaluation evaluate_pairs(const std::shared_ptr<models::TranslationModel>& m
   model->eval();
   PairEvaluation evaluation;
   double sum = 0.0;
+  int64_t turn = 0;
   // 0 and -1 stand for all.
   const auto chosen = [&](int64_t most) {
     return spread(part.size(), most > 0 ? std::min(most, part.size()) : part.size());
   };
   for (const std::vector<int64_t>& pairs : plan(part, chosen(reading.pairs), reading.positions)) {
+    if (!own_turn(reading, turn++)) continue;
     const Tensor losses = target_losses(*model, data::make_pair_batch(part, pairs), 0.0, reading.device);
     sum += losses.to(torch::kFloat64).sum().item<double>();
     evaluation.tokens += losses.numel();
+  }
+  if (reading.world != nullptr) {
+    Tensor sums = torch::tensor({sum, static_cast<double>(evaluation.tokens)}, torch::kFloat64);
+    reading.world->common().all_reduce_sum(sums);
+    sum = sums[0].item<double>();
+    evaluation.tokens = static_cast<int64_t>(sums[1].item<double>());
   }
   evaluation.loss = sum / static_cast<double>(std::max<int64_t>(1, evaluation.tokens));
   if (reading.translated == 0) return evaluation;

@@ -10,6 +10,7 @@
 
 #include "mega/data/batches.h"
 #include "mega/data/parallel/pair_tokens.h"
+#include "mega/distributed/world.h"
 #include "mega/infer/translation/search_options.h"
 #include "mega/models/translation_model.h"
 #include "mega/ops/torch.h"
@@ -29,6 +30,7 @@ struct PairReading {
   infer::SearchOptions search;  // of translations
   int64_t positions = 1 << 13;  // of a batch, about
   torch::Device device = torch::kCPU;
+  distributed::World* world = nullptr;  // that shares the work; every process gets the whole evaluation
 };
 
 struct Translation {

@@ -4,12 +4,59 @@
 #include <span>
 
 #include "mega/base/strings.h"
+#include "mega/data/shared_source.h"
 
 namespace mega::train {
 
+void BatchTask::enter(distributed::World& world) {
+  world_ = &world;
+  norms_ = std::make_unique<distributed::SharedNorms>(model(), world.common());
+  seek(cursor());
+}
+
+void BatchTask::leave() {
+  norms_.reset();
+  world_ = nullptr;
+}
+
 void BatchTask::seek(data::Cursor cursor) {
   stream_.reset();  // its thread ends before another begins
-  stream_ = std::make_unique<data::BatchStream>(make_source(), cursor);
+  std::unique_ptr<data::BatchSource> source = make_source();
+  if (world_ != nullptr)
+    source = std::make_unique<data::SharedSource>(std::move(source), world_->rank(), world_->size());
+  stream_ = std::make_unique<data::BatchStream>(std::move(source), cursor);
+}
+
+// The total of all processes. Padding enters the statistics of batch norms: where they are shared, rows are
+// padded as in the whole batch.
+int64_t BatchTask::agree(int64_t total) {
+  std::vector<int64_t> own = {total};
+  for (const Drawn& one : drawn_)
+    for (const data::SequenceSet& input : one.batch.inputs) own.push_back(input.length);
+  torch::Tensor table = torch::zeros({world_->size(), std::ssize(own)}, torch::kInt64);
+  table[world_->rank()] = torch::tensor(own);
+  world_->common().all_reduce_sum(table);
+  const torch::Tensor longest = std::get<0>(table.max(0));
+  int64_t column = 1;
+  for (Drawn& one : drawn_) {
+    for (data::SequenceSet& input : one.batch.inputs) {
+      const auto length = longest[column++].item<int64_t>();
+      if (norms_->any()) data::pad_to(input, length);
+    }
+    data::SequenceSet& targets = one.batch.targets.sequences;
+    if (!targets.lengths.empty()) data::pad_to(targets, one.batch.inputs.back().length);
+  }
+  return table.select(1, 0).sum().item<int64_t>();
+}
+
+BatchLoss BatchTask::loss(int64_t number) {
+  if (norms_ == nullptr) return batch_loss(number);
+  const bool stand_in = drawn(number).batch.stand_in;
+  if (stand_in && !norms_->any()) return {};
+  norms_->count(!stand_in);
+  BatchLoss result = batch_loss(number);
+  if (stand_in) result = {result.sum * 0.0, 0.0, 0};
+  return result;
 }
 
 int64_t BatchTask::draw(int64_t batches) {
@@ -18,9 +65,9 @@ int64_t BatchTask::draw(int64_t batches) {
   for (int64_t i = 0; i < batches; ++i) {
     const bool begins_epoch = stream_->cursor().batch == 0;
     drawn_.push_back({stream_->next(), begins_epoch});
-    total += count(drawn_.back().batch);
+    if (!drawn_.back().batch.stand_in) total += count(drawn_.back().batch);
   }
-  return total;
+  return world_ == nullptr ? total : agree(total);
 }
 
 std::string BatchTask::examples(int64_t number) const {

@@ -2,10 +2,12 @@
 
 #include <chrono>
 
+#include "mega/base/error.h"
 #include "mega/base/random.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/data/corpus/beginning.h"
 #include "mega/data/corpus/block_source.h"
+#include "mega/distributed/gather.h"
 #include "mega/infer/generation/generate.h"
 #include "mega/models/padding.h"
 #include "mega/models/token_predictor.h"
@@ -61,7 +63,14 @@ std::unique_ptr<data::BatchSource> LanguageTask::make_source() const {
 int64_t LanguageTask::draw(int64_t batches) {
   carried_ = carried();
   after_.clear();
-  return BatchTask::draw(batches);
+  const int64_t total = BatchTask::draw(batches);
+  if (recipe_.train.blocks.carry)
+    for (int64_t i = 0; i < batches; ++i)
+      require(
+          !drawn(i).batch.stand_in,
+          "train.blocks.carry: there are fewer texts side by side than processes: raise train.batch, or use "
+          "fewer processes");
+  return total;
 }
 
 void LanguageTask::restart() {
@@ -70,7 +79,7 @@ void LanguageTask::restart() {
   after_.clear();
 }
 
-BatchLoss LanguageTask::loss(int64_t number) {
+BatchLoss LanguageTask::batch_loss(int64_t number) {
   const Drawn& drawn = this->drawn(number);
   const models::Sequences input = to_sequences(drawn.batch.inputs.front(), device_);
   const Tensor mask = models::Padding(input, /*channels=*/1).mask();
@@ -101,6 +110,7 @@ Scores LanguageTask::evaluate_on(const data::TokenView& whole, int64_t limit) {
   const data::TokenView text = limit > 0 ? beginning_of(whole, limit, *corpus_.tokenizer) : whole;
   TextReading reading;
   reading.device = device_;
+  reading.world = world();
   const TextEvaluation evaluation = evaluate_text(*model_, recipe_.model.kind().reading(), text, reading);
   model_->train();
   return text_scores(evaluation.score, language_input(recipe_).units);
@@ -127,11 +137,20 @@ std::string LanguageTask::sample() {
 
 Scores LanguageTask::test(Report&) { return evaluate_on(corpus_.test, limits_.test); }
 
-ops::NamedTensors LanguageTask::state() const { return nn::to_tensors(carried(), kCarried); }
+ops::NamedTensors LanguageTask::state() const {
+  ops::NamedTensors tensors = nn::to_tensors(carried(), kCarried);
+  if (world() != nullptr)
+    for (auto& [name, tensor] : tensors)
+      if (tensor.dim() > 1) tensor = distributed::gather_dealt(*world(), tensor);  // a row of each text
+  return tensors;
+}
 
 void LanguageTask::load_state(const Safetensors& file) {
   carried_ = nn::from_tensors(file, kCarried);
   after_.clear();
+  if (world() == nullptr || carried_.blocks.empty()) return;
+  const int64_t rows = carried_.blocks.front().attention.ema.size(0);
+  carried_ = nn::reorder(carried_, torch::arange(world()->rank(), rows, world()->size()));
 }
 
 void LanguageTask::save(const std::filesystem::path& path, const ops::NamedTensors& weights) const {

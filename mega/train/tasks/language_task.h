@@ -26,7 +26,6 @@ class LanguageTask : public BatchTask {
 
   int64_t draw(int64_t batches) override;
   void restart() override;
-  BatchLoss loss(int64_t batch) override;
   const char* unit() const override { return "tokens"; }
   EvaluationSizes evaluation_sizes() const override { return {corpus_.valid.size(), corpus_.test.size()}; }
   void limit_evaluations(const EvaluationSizes& most) override { limits_ = most; }
@@ -41,6 +40,7 @@ class LanguageTask : public BatchTask {
 
  protected:
   std::unique_ptr<data::BatchSource> make_source() const override;
+  BatchLoss batch_loss(int64_t batch) override;
   int64_t count(const data::Batch& batch) const override { return batch.positions; }
 
  private:

@@ -55,7 +55,7 @@ std::unique_ptr<data::BatchSource> SequenceTask::make_source() const {
       static_cast<uint64_t>(train.seed));
 }
 
-BatchLoss SequenceTask::loss(int64_t number) {
+BatchLoss SequenceTask::batch_loss(int64_t number) {
   const data::Batch& batch = drawn(number).batch;
   const Tensor said = model_->predict(to_sequences(batch, device_));
   BatchLoss result;
@@ -77,6 +77,7 @@ BatchLoss SequenceTask::loss(int64_t number) {
 Evaluation SequenceTask::evaluation_of(const data::Part& part, int64_t most) {
   EvaluationOptions options;
   options.device = device_;
+  options.world = world();
   options.max_examples = most;
   options.threads = recipe_.data.threads;
   return train::evaluate(*model_, part, encoder_, documents_, options);

@@ -32,7 +32,6 @@ class SequenceTask : public BatchTask {
   models::SequenceModel& sequence_model() { return *model_; }
   const data::Encoder& encoder() const { return encoder_; }
 
-  BatchLoss loss(int64_t batch) override;
   const char* unit() const override { return "examples"; }
   EvaluationSizes evaluation_sizes() const override { return {dataset_.valid.size(), dataset_.test.size()}; }
   void limit_evaluations(const EvaluationSizes& most) override { limits_ = most; }
@@ -44,6 +43,7 @@ class SequenceTask : public BatchTask {
 
  protected:
   std::unique_ptr<data::BatchSource> make_source() const override;
+  BatchLoss batch_loss(int64_t batch) override;
   int64_t count(const data::Batch& batch) const override { return batch.size(); }
 
  private:

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "mega/base/error.h"
 #include "mega/config/tensor_info.h"
 #include "mega/data/batch_stream.h"
+#include "mega/distributed/world.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
 #include "mega/report/run_report.h"
@@ -29,10 +31,16 @@ class Task {
   // The table of the model's tensors, which says how each of them learns.
   virtual std::vector<TensorInfo> tensors() const = 0;
 
-  // Fetches the batches of the next update and returns their total number of examples or tokens, by which the
-  // sum of their losses is divided.
+  // Takes part in a run of several processes, before the first batch is drawn: this one draws its share of
+  // each batch, and evaluations are shared. What is below is called by all processes together.
+  virtual void enter(distributed::World&) { fail("this task runs in one process"); }
+  // Leaves it again: what follows is done alone.
+  virtual void leave() {}
+
+  // Fetches the batches of the next update and returns their total number of examples or tokens, of all
+  // processes, by which the sum of their losses is divided.
   virtual int64_t draw(int64_t batches) = 0;
-  // The loss of one of them.
+  // The loss of one of them; without a sum where this process has no share in it.
   virtual BatchLoss loss(int64_t batch) = 0;
   // The examples of a batch, for messages: "train.tsv:17, train.tsv:90, ...".
   virtual std::string examples(int64_t batch) const = 0;

@@ -77,7 +77,7 @@ int64_t TranslationTask::count(const data::Batch& batch) const {
   return std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
 }
 
-BatchLoss TranslationTask::loss(int64_t number) {
+BatchLoss TranslationTask::batch_loss(int64_t number) {
   const data::Batch& batch = drawn(number).batch;
   BatchLoss result;
   result.positions = count(batch);
@@ -104,6 +104,7 @@ PairEvaluation TranslationTask::evaluate_on(const data::PairPart& part, std::spa
                                             const PairReading& reading) {
   PairReading here = reading;
   here.device = device_;
+  here.world = world();
   PairEvaluation evaluation = evaluate_pairs(model_, part, written, target_, here);
   model_->train();
   return evaluation;

@@ -24,7 +24,6 @@ class TranslationTask : public BatchTask {
   torch::nn::Module& model() override { return *model_; }
   std::vector<TensorInfo> tensors() const override { return recipe_.model.kind().tensors(); }
 
-  BatchLoss loss(int64_t batch) override;
   const char* unit() const override { return "token steps"; }
   EvaluationSizes evaluation_sizes() const override;
   void limit_evaluations(const EvaluationSizes& most) override { limits_ = most; }
@@ -40,6 +39,7 @@ class TranslationTask : public BatchTask {
 
  protected:
   std::unique_ptr<data::BatchSource> make_source() const override;
+  BatchLoss batch_loss(int64_t batch) override;
   int64_t count(const data::Batch& batch) const override;
 
  private:

@@ -1,0 +1,154 @@
+#include "cli/launch/process_group.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <optional>
+
+#include "mega/base/error.h"
+
+namespace mega::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP};
+
+// A pipe that the process reads as its standard input; small texts fit into its buffer.
+int input_with(const std::string& text) {
+  if (text.empty()) return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  std::array<int, 2> ends;
+  require(pipe2(ends.data(), O_CLOEXEC) == 0, "cannot create a pipe: ", std::strerror(errno));
+  const ssize_t written = write(ends[1], text.data(), text.size());
+  ::close(ends[1]);
+  require(written == static_cast<ssize_t>(text.size()), "cannot write to a pipe: ", std::strerror(errno));
+  return ends[0];
+}
+
+pid_t start(const ProcessStart& how, const sigset_t& signals) {
+  std::vector<char*> arguments;
+  for (const std::string& word : how.command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const int input = input_with(how.input);
+  const pid_t parent = getpid(), process = fork();
+  require(process >= 0, "cannot start a process: ", std::strerror(errno));
+  if (process > 0) {
+    ::close(input);
+    return process;
+  }
+  // In the new process, of which nothing returns.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);
+  sigprocmask(SIG_SETMASK, &signals, nullptr);
+  dup2(input, STDIN_FILENO);
+  for (const auto& [name, value] : how.environment) setenv(name.c_str(), value.c_str(), 1);
+  execvp(arguments.front(), arguments.data());
+  std::fprintf(stderr, "mega: %s: cannot be run: %s\n", arguments.front(), std::strerror(errno));
+  _exit(127);
+}
+
+int status_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+class Group {
+ public:
+  Group(const std::vector<ProcessStart>& starts, const sigset_t& signals)
+      : end_{std::vector<int>(starts.size()), 0} {
+    for (const ProcessStart& one : starts) processes_.push_back(start(one, signals));
+  }
+
+  bool running() const {
+    return std::any_of(processes_.begin(), processes_.end(), [](pid_t process) { return process > 0; });
+  }
+  const GroupEnd& end() const { return end_; }
+  bool failed() const { return !end_.ok(); }
+
+  void pass_on(int signal) {
+    for (const pid_t process : processes_)
+      if (process > 0) kill(process, signal);
+  }
+  void got(int signal) {
+    end_.signal = signal;
+    pass_on(signal);
+  }
+  void collect() {
+    for (size_t i = 0; i < processes_.size(); ++i) {
+      int status = 0;
+      if (processes_[i] <= 0 || waitpid(processes_[i], &status, WNOHANG) != processes_[i]) continue;
+      processes_[i] = 0;
+      end_.statuses[i] = status_of(status);
+    }
+  }
+
+ private:
+  std::vector<pid_t> processes_;  // 0: ended
+  GroupEnd end_;
+};
+
+// While it exists, signals are waited for and not delivered.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigemptyset(&held_);
+    for (const int signal : kPassedOn) sigaddset(&held_, signal);
+    sigaddset(&held_, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  const sigset_t& before() const { return before_; }
+  // The next one; 0: none within this time.
+  int wait(std::chrono::milliseconds time) const {
+    const timespec limit = {static_cast<time_t>(time.count() / 1000),
+                            static_cast<long>(time.count() % 1000) * 1'000'000};
+    const int signal = sigtimedwait(&held_, nullptr, &limit);
+    return signal > 0 ? signal : 0;
+  }
+
+ private:
+  sigset_t held_, before_;
+};
+
+}  // namespace
+
+bool GroupEnd::ok() const { return status() == 0; }
+
+int GroupEnd::status() const {
+  const auto failed = std::find_if(statuses.begin(), statuses.end(), [](int status) { return status != 0; });
+  return failed == statuses.end() ? 0 : *failed;
+}
+
+GroupEnd run_group(const std::vector<ProcessStart>& starts, std::chrono::seconds grace) {
+  constexpr auto kBeforeKilling = std::chrono::seconds(10);
+  constexpr auto kOften = std::chrono::milliseconds(500);
+  const HeldSignals signals;
+  Group group(starts, signals.before());
+  std::optional<Clock::time_point> terminate, kill;
+  while (group.running()) {
+    const int signal = signals.wait(kOften);
+    if (signal != 0 && signal != SIGCHLD) group.got(signal);
+    group.collect();
+    const auto now = Clock::now();
+    if (group.failed() && !terminate) terminate = now + grace;
+    if (terminate && !kill && now >= *terminate) {
+      group.pass_on(SIGTERM);
+      kill = now + kBeforeKilling;
+    }
+    // A process that is stopped does not end by SIGTERM.
+    if (kill && now >= *kill) group.pass_on(SIGKILL);
+  }
+  return group.end();
+}
+
+}  // namespace mega::cli

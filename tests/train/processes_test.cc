@@ -1,0 +1,175 @@
+// N processes that share batches of B train as one process does with batches of B.
+#include "tests/distributed/processes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "mega/data/shared_source.h"
+#include "mega/train/saved_model.h"
+#include "mega/train/tasks/translation_job.h"
+#include "tests/train/language_helpers.h"
+#include "tests/train/translation_helpers.h"
+
+namespace mega::train {
+namespace {
+
+using namespace mega::testing;  // NOLINT: helpers of these tests
+using distributed::World;
+
+// What remains of a run: losses of its updates, scores, weights.
+using Remains = std::vector<double>;
+
+// A task and what it refers to.
+struct Made {
+  std::shared_ptr<void> data;
+  std::unique_ptr<Task> task;
+};
+using Make = std::function<Made()>;
+
+Made letters_task(const Recipe& recipe) {
+  auto dataset = std::make_shared<data::Dataset>(letters_dataset());
+  auto task =
+      std::make_unique<SequenceTask>(recipe, *dataset, data::make_signature(recipe, *dataset), torch::kCPU);
+  return {dataset, std::move(task)};
+}
+
+class Processes : public TranslationTest {
+ protected:
+  // In double, where models take it: rounding errors of float32 grow with Adam, which divides by the size of
+  // small gradients.
+  Remains train(int processes, const Recipe& recipe, const Make& make, bool in_double = true) {
+    const std::filesystem::path folder = folder_.path() / ("run-" + std::to_string(++runs_));
+    std::filesystem::create_directories(folder);
+    distributed::in_processes(processes, [&](World* world) {
+      Made made = make();
+      if (in_double) made.task->model().to(torch::kFloat64);
+      if (world != nullptr) made.task->enter(*world);
+      const ScratchFolder own;
+      RunSettings settings;
+      settings.folder = world == nullptr || world->leads() ? folder : own.path();
+      settings.resume = resume_;
+      settings.world = world;
+      const Outcome outcome = Trainer(*made.task, recipe.train, settings).run();
+      Remains remains;
+      for (const nlohmann::json& line : metrics(settings.folder))
+        if (line.contains("loss")) remains.push_back(line.at("loss"));
+      for (const Metric& metric : outcome.state.best.metrics) remains.push_back(metric.value);
+      for (const auto& [name, weight] : weights_of(made.task->model())) {
+        const torch::Tensor numbers = weight.detach().to(torch::kFloat64).contiguous().view(-1);
+        const double* begin = numbers.data_ptr<double>();
+        remains.insert(remains.end(), begin, begin + numbers.numel());
+      }
+      // Every process has the same weights, to the bit.
+      if (world != nullptr)
+        world->require_same("weights", std::string(reinterpret_cast<const char*>(remains.data()),
+                                                   remains.size() * sizeof(double)));
+      if (world == nullptr || world->leads())
+        write_file(folder / "remains", std::string(reinterpret_cast<const char*>(remains.data()),
+                                                   remains.size() * sizeof(double)));
+    });
+    const std::string bytes = read_file(folder / "remains");
+    Remains remains(bytes.size() / sizeof(double));
+    std::memcpy(remains.data(), bytes.data(), bytes.size());
+    return remains;
+  }
+
+  static void expect_equal(const Remains& a, const Remains& b, double tolerance) {
+    ASSERT_EQ(a.size(), b.size());
+    double worst = 0.0;
+    for (size_t i = 0; i < a.size(); ++i)
+      worst = std::max(worst, std::abs(a[i] - b[i]) / (1.0 + std::abs(a[i])));
+    EXPECT_LT(worst, tolerance);
+  }
+
+  void expect_equal_runs(Recipe recipe, const std::function<Made(const Recipe&)>& make,
+                         double tolerance = 1e-9, bool in_double = true) {
+    recipe.train.updates = 50;
+    recipe.train.evaluate = "25u";
+    recipe.train.checkpoint = "0";
+    const Remains alone = train(
+        1, recipe, [&] { return make(recipe); }, in_double);
+    EXPECT_GT(alone.size(), 50U);
+    for (const int processes : {2, 3, 4}) {
+      SCOPED_TRACE(processes);
+      expect_equal(train(
+                       processes, recipe, [&] { return make(recipe); }, in_double),
+                   alone, tolerance);
+    }
+  }
+
+  bool resume_ = false;
+
+ private:
+  int runs_ = 0;
+};
+
+// Batches of 7 of 40, the last of 5: shares are never equal.
+TEST_F(Processes, BatchNormAndAccumulation) {
+  for (const NormKind norm : {NormKind::batch, NormKind::sync_batch}) {
+    Recipe recipe = letters_recipe();
+    classifier(recipe).block.norm = norm;
+    recipe.train.batch = 7;
+    recipe.train.accumulation = 2;
+    recipe.train.average = 0.9;
+    expect_equal_runs(recipe, letters_task);
+  }
+}
+
+// Some processes have no example of a batch.
+TEST_F(Processes, MoreProcessesThanExamples) {
+  for (const NormKind norm : {NormKind::batch, NormKind::layer}) {
+    Recipe recipe = letters_recipe();
+    classifier(recipe).block.norm = norm;
+    recipe.train.batch = 3;
+    expect_equal_runs(recipe, letters_task);
+  }
+}
+
+TEST_F(Processes, LanguageModel) {
+  const auto make = [&](const Recipe& recipe) {
+    const std::filesystem::path folder = folder_.path() / ("corpus-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    auto corpus = std::make_shared<data::Corpus>(alphabet_corpus(folder));
+    auto task = std::make_unique<LanguageTask>(recipe, *corpus, torch::kCPU);
+    return Made{corpus, std::move(task)};
+  };
+  expect_equal_runs(alphabet_recipe(), make);
+  Recipe carry = alphabet_recipe();
+  carry.train.blocks.carry = true;
+  carry.train.batch = 5;
+  carry.train.batch_unit = BatchUnit::examples;
+  expect_equal_runs(carry, make);
+}
+
+TEST_F(Processes, Translator) {
+  Recipe translator = recipe();
+  translator.train.label_smoothing = 0.1;
+  expect_equal_runs(translator, [](const Recipe& one) {
+    auto job = std::make_shared<TranslationJob>(one);
+    return Made{job, job->make_task(torch::kCPU)};
+  });
+}
+
+// Pictures that are mixed with each other: every process mixes as one would.
+TEST_F(Processes, Pictures) {
+  Recipe recipe = halves_recipe();
+  std::get<ImageClassifierOptions>(recipe.model.model).block.drop_path = 0.0;
+  recipe.train.batch = 9;
+  recipe.train.learning_rate = 1e-3;
+  recipe.augment.image.mixup = 0.8;
+  recipe.augment.image.cutmix = 1.0;
+  expect_equal_runs(
+      recipe,
+      [](const Recipe& one) {
+        auto dataset = std::make_shared<data::Dataset>(halves_dataset());
+        auto task =
+            std::make_unique<SequenceTask>(one, *dataset, data::make_signature(one, *dataset), torch::kCPU);
+        return Made{dataset, std::move(task)};
+      },
+      1e-3, /*in_double=*/false);
+}
+
+}  // namespace
+}  // namespace mega::train
