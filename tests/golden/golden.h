@@ -123,11 +123,6 @@ class Golden {
     module.train(flag("training"));
   }
 
-  // A parameter by itself, as a leaf of the graph.
-  Tensor parameter(const std::string& name) {
-    return leaves_["param." + name] = take("param." + name).requires_grad_();
-  }
-
   // The file has a tied parameter under every name, the module under one.
   void tied(const std::string& name, const std::string& own) {
     require(take("param." + name).equal(take("param." + own)), name, " is not tied to ", own);
