@@ -46,11 +46,9 @@ class ResumedTraining : public ::testing::TestWithParam<CheckpointCase> {
       module_ = sequence_.get();
     }
     module_->train();
-    std::set<std::string> undecayed;
-    for (const TensorInfo& info : imported.options.kind().tensors())
-      if (!info.decays) undecayed.insert(info.name);
     for (const auto& item : module_->named_parameters()) parameters_.emplace_back(item.key(), item.value());
-    optimizer_ = std::make_unique<train::AdamW>(parameters_, recipe_.train, undecayed);
+    optimizer_ =
+        std::make_unique<train::AdamW>(parameters_, recipe_.train, imported.options.kind().tensors());
     optimizer_->load_state(checkpoint_->training);
   }
 
