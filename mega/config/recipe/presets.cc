@@ -57,7 +57,9 @@ Recipe load_recipe(const std::string& name_or_path) {
 
 namespace {
 
+// The published model of that kind, where there is a preset of it; the Transformer is as large as the model.
 std::optional<ModelOptions> baseline_named(const Recipe& recipe, const std::string& kind) {
+  if (kind == "transformer") return baseline_of(recipe.model, kind);
   const std::string published = recipe.preset + "-" + kind;
   for (const internal::EmbeddedPreset& preset : internal::embedded_presets())
     if (!recipe.preset.empty() && published == preset.name) return load_preset(published).model;
