@@ -10,14 +10,15 @@ class SharedNorms::Sum : public nn::Communicator {
  public:
   explicit Sum(distributed::Communicator& communicator) : communicator_(communicator) {}
   void all_reduce_sum(torch::Tensor& x) override {
-    if (!counts_) x.zero_();
+    if (part_ != Part::full) x.zero_();
     communicator_.all_reduce_sum(x);
+    if (part_ == Part::silent) x.zero_();
   }
-  void count(bool counts) { counts_ = counts; }
+  void take(Part part) { part_ = part; }
 
  private:
   distributed::Communicator& communicator_;
-  bool counts_ = true;
+  Part part_ = Part::full;
 };
 
 SharedNorms::SharedNorms(torch::nn::Module& model, Communicator& communicator)
@@ -37,6 +38,6 @@ SharedNorms::~SharedNorms() {
   for (const auto& norm : norms_) norm->set_communicator(nullptr);
 }
 
-void SharedNorms::count(bool counts) { sum_->count(counts); }
+void SharedNorms::take(Part part) { sum_->take(part); }
 
 }  // namespace mega::distributed

@@ -20,9 +20,11 @@ class SharedNorms {
   // Whether there are any.
   bool any() const { return !norms_.empty(); }
 
-  // A process without an example of its own reads another's, so that it takes part in every sum, and adds
-  // nothing to it: false.
-  void count(bool counts);
+  // A process without an example of its own reads another's, so that it takes part in every sum. It adds
+  // nothing to them (listening: forward), and nothing comes back, since the statistics do not depend on what
+  // it read (silent: backward).
+  enum class Part { full, listening, silent };
+  void take(Part part);
 
  private:
   class Sum;

@@ -155,6 +155,7 @@ TEST_F(Processes, Translator) {
 // Pictures that are mixed with each other: every process mixes as one would.
 TEST_F(Processes, Pictures) {
   Recipe recipe = halves_recipe();
+  data::fit_recipe(recipe, halves_dataset());
   std::get<ImageClassifierOptions>(recipe.model.model).block.drop_path = 0.0;
   recipe.train.batch = 9;
   recipe.train.learning_rate = 1e-3;

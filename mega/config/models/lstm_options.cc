@@ -36,10 +36,10 @@ double LstmOptions::multiply_adds(int64_t) const {
   return 8 * h * (real(width) + h) + real(layers - 1) * 8 * h * 3 * h;
 }
 
-// Of each direction of a layer: the input, four gates before and after their activation, both states, and the
-// cell's state activated.
+// Of each direction of a layer: four gates before and after their activation, and its output, which is the
+// input of the next. The cells' states are a small part of what a step keeps besides, and are left out.
 double LstmOptions::activation_bytes(int64_t length, int64_t batch) const {
-  const double h = real(hidden), layer = 2 * (8 * h + 3 * h) + 2 * h;
+  const double h = real(hidden), layer = 2 * (8 * h + h);
   const double kept = real(documents) * (real(width) + real(layers) * layer);
   return 4.0 * real(length) * real(batch) * (kept + 8 * h);
 }

@@ -131,8 +131,11 @@ void S4DLayerOptions::add_kernel_tensors(TensorList& list, const std::string& na
 }
 
 // What making the kernel of a layer keeps, for each position of a sequence: sums at half as many frequencies.
-double S4LayerOptions::kernel_activations() const { return real(width * (8 + 4 * directions(*this))); }
-double S4DLayerOptions::kernel_activations() const { return real(width * directions(*this)); }
+double S4LayerOptions::kernel_activations(int64_t) const { return real(width * (8 + 4 * directions(*this))); }
+// The kernel, and the powers that it is the product of: √L coarse and √L fine ones of each pair of states.
+double S4DLayerOptions::kernel_activations(int64_t length) const {
+  return real(width * directions(*this)) * (1.0 + 8.0 * real(state) / std::sqrt(real(length)));
+}
 
 template <class Layer>
 void StateSpaceClassifierOptions<Layer>::check() const {
@@ -159,7 +162,7 @@ template <class Layer>
 double StateSpaceClassifierOptions<Layer>::activation_bytes(int64_t length, int64_t batch) const {
   const double tokens = real(length) * real(batch);
   const double kept = real(layers * documents) * kept_by_layer(*this) + real(this->width);
-  const double kernels = real(layers * documents) * Layer::kernel_activations();
+  const double kernels = real(layers * documents) * Layer::kernel_activations(length);
   return 4.0 * (tokens * (kept + moment_of_layer(*this)) + kernel_positions(*this, length) * kernels);
 }
 
@@ -223,7 +226,7 @@ double StateSpaceLanguageOptions<Layer>::activation_bytes(int64_t length, int64_
   const double feed_forward = hidden > 0 ? 3 * d + f : 0.0;
   const double kept = real(layers) * (real(mixers) * kept_by_layer(*this) + feed_forward) + 2 * d;
   const double kernels =
-      kernel_positions(*this, length) * real(layers * mixers) * Layer::kernel_activations();
+      kernel_positions(*this, length) * real(layers * mixers) * Layer::kernel_activations(length);
   const double moment = std::max(moment_of_layer(*this), hidden > 0 ? 2 * f + d : 0.0);
   return 4.0 * (tokens * kept + kernels) +
          std::max(4.0 * tokens * moment, output_bytes(*this, this->width, length * batch));

@@ -94,8 +94,8 @@ struct S4LayerOptions : StateSpaceOptions {
   void check_layer() const;
   // Of the kernel NAME.
   void add_kernel_tensors(TensorList& list, const std::string& name) const;
-  // What making the kernels of a layer keeps, for each position of a sequence of the batch.
-  double kernel_activations() const;
+  // What making the kernels of a layer keeps, for each of `length` positions.
+  double kernel_activations(int64_t length) const;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
@@ -113,7 +113,7 @@ struct S4DLayerOptions : StateSpaceOptions {
 
   void check_layer() const { StateSpaceOptions::check_layer(); }
   void add_kernel_tensors(TensorList& list, const std::string& name) const;
-  double kernel_activations() const;
+  double kernel_activations(int64_t length) const;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {

@@ -53,10 +53,12 @@ BatchLoss BatchTask::loss(int64_t number) {
   if (norms_ == nullptr) return batch_loss(number);
   const bool stand_in = drawn(number).batch.stand_in;
   if (stand_in && !norms_->any()) return {};
-  norms_->count(!stand_in);
+  using Part = distributed::SharedNorms::Part;
+  norms_->take(stand_in ? Part::listening : Part::full);
   BatchLoss result = batch_loss(number);
-  if (stand_in) result = {result.sum * 0.0, 0.0, 0};
-  return result;
+  if (!stand_in) return result;
+  norms_->take(Part::silent);
+  return {result.sum * 0.0, 0.0, 0};
 }
 
 int64_t BatchTask::draw(int64_t batches) {
