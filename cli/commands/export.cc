@@ -31,7 +31,7 @@ void ExportCommand::run() const {
 void add_export(CLI::App& app) {
   auto command = std::make_shared<ExportCommand>();
   CLI::App* sub = app.add_subcommand("export", "write a model as a file of another program");
-  sub->add_option("model", command->model, "model file, or folder of a run")->required()->type_name("MODEL");
+  sub->add_option("model", command->model, "model file, or folder of a run")->required();
   sub->add_option(
          "--to", command->to,
          "fairseq: a checkpoint that the released program loads; huggingface: a folder with config.json "

@@ -78,9 +78,9 @@ std::string bash_words(const CommandInfo& command) {
   for (const CommandInfo& one : command.commands) words.push_back(one.name);
   const OptionInfo* argument = first_argument(command);
   if (argument != nullptr) words = values_of(*argument);
+  const std::string reply = bash_reply(words, argument != nullptr && takes_files(*argument));
   return "    " + quoted(command.path) + ")\n      if [[ $cur == -* ]]; then" + bash_reply(options, false) +
-         " else" + (words.empty() && argument == nullptr ? " :;" : "") +
-         bash_reply(words, argument != nullptr && takes_files(*argument)) + " fi ;;\n";
+         " else" + (reply.empty() ? " :;" : reply) + " fi ;;\n";
 }
 
 // --- zsh: a function for each command.
