@@ -15,7 +15,7 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/share/bash-completion ${PROJECT_BINARY_D
   ${PROJECT_BINARY_DIR}/share/fish DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
 # The engine apart from the rest, so that its users need not have what only training needs.
 set(engine_layers ${layers})
-list(FILTER engine_layers EXCLUDE REGEX "^mega_(readers|ops|nn|models|baselines|train)$")
+list(FILTER engine_layers EXCLUDE REGEX "^mega_(readers|ops|nn|models|baselines|distributed|train)$")
 list(REMOVE_ITEM layers ${engine_layers})
 install(TARGETS ${engine_layers} mega_engine EXPORT MegaEngineTargets)
 install(TARGETS ${layers} mega EXPORT MegaTargets)
