@@ -202,7 +202,6 @@ TEST(Performer, MoreFeaturesComeNearerToSoftmax) {
   const double few = error(32), many = error(512), very_many = error(8192);
   EXPECT_LT(many, 0.6 * few);
   EXPECT_LT(very_many, 0.6 * many);
-  // The 1e-4 that is added to each feature, as published, keeps the limit away from softmax itself.
   EXPECT_LT(very_many, size(exact - v.mean(1, true)) / 3) << "beside equal weights";
 }
 
