@@ -37,7 +37,7 @@ double LstmOptions::multiply_adds(int64_t) const {
 }
 
 // Of each direction of a layer: four gates before and after their activation, and its output, which is the
-// input of the next. The cells' states are a small part of what a step keeps besides, and are left out.
+// input of the next. Fitted to a measurement.
 double LstmOptions::activation_bytes(int64_t length, int64_t batch) const {
   const double h = real(hidden), layer = 2 * (8 * h + h);
   const double kept = real(documents) * (real(width) + real(layers) * layer);
