@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -122,13 +123,19 @@ std::vector<ProcessStart> LaunchCommand::starts(bool again) const {
   return all;
 }
 
+// A little more than a lost process takes to be noticed.
+std::chrono::seconds grace() {
+  constexpr int kSilence = 30, kMore = 15;
+  const char* silence = std::getenv("MEGA_SILENCE_SECONDS");  // the processes say what is wrong with it
+  return std::chrono::seconds((silence == nullptr ? kSilence : std::max(1, std::atoi(silence))) + kMore);
+}
+
 void LaunchCommand::run() const {
-  constexpr auto kGrace = std::chrono::seconds(45);  // a little more than a lost process takes to be noticed
   constexpr int kWrongUsage = 2;
   require(command.front() == "train", "launch: only `train` runs in several processes, not ",
           in_quotes(command.front()));
   for (int attempt = 0;; ++attempt) {
-    const GroupEnd end = run_group(starts(attempt > 0), kGrace);
+    const GroupEnd end = run_group(starts(attempt > 0), grace());
     if (end.ok()) return;
     if (end.signal == 0 && attempt < restarts && end.status() != kWrongUsage) {
       std::fprintf(stderr, "the run failed; starting again from its last checkpoint (%d of %d)\n",

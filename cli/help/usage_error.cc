@@ -44,7 +44,8 @@ std::string without_largest_double(const std::string& text) {
 
 // Words that nothing in the declaration takes; "" if there are none.
 std::string unexpected_text(const CLI::App& command) {
-  const std::vector<std::string> words = command.remaining();
+  std::vector<std::string> words = command.remaining();
+  std::erase(words, "--");  // which only ends the options
   if (words.empty()) return "";
   if (!command_names(command).empty() && !is_option(words.front()))
     return unknown_command_text(command, words.front());

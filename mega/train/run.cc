@@ -374,7 +374,8 @@ RunResult run_as_told(const RunRequest& request) {
     start_from(task->model(), recipe.model, recipe.train.init);
   if (world != nullptr) distributed::broadcast_weights(*world, task->model());
   open_folder(request.folder);
-  const FolderLock lock(request.folder);
+  std::optional<FolderLock> lock;  // the folders of the others are temporary, and locked as such
+  if (leads(request)) lock.emplace(request.folder);
   if (request.resume && world != nullptr) share_checkpoint(*world, request.folder);
   if (request.resume) require_same_data(request.folder, job->checksum());
   // Before an old run is removed, it is known that there is room for the new one.

@@ -224,17 +224,23 @@ void Trainer::seed_update() const {
   torch::manual_seed(seed);
 }
 
+double Trainer::seconds_waited() const {
+  return settings_.world == nullptr
+             ? 0.0
+             : settings_.world->common().seconds_waited() + gradients_->seconds_waited();
+}
+
 Trainer::Happened Trainer::together(const Happened& own) {
   signal_ = SignalGuard::received();
   if (settings_.world == nullptr) return own;
   distributed::World& world = *settings_.world;
   const ProcessSpeed before = speeds_.empty() ? ProcessSpeed() : speeds_[static_cast<size_t>(world.rank())];
   Tensor table = torch::zeros({world.size(), 7}, torch::kFloat64);
-  table[world.rank()] = torch::tensor(
-      {own.loss, own.correct, static_cast<double>(own.positions), static_cast<double>(signal_),
-       before.seconds + own.seconds, world.common().seconds_waited() + gradients_->seconds_waited(),
-       static_cast<double>(world.common().bytes_sent() + world.gradients().bytes_sent())},
-      torch::kFloat64);
+  table[world.rank()] =
+      torch::tensor({own.loss, own.correct, static_cast<double>(own.positions), static_cast<double>(signal_),
+                     before.seconds + own.seconds, waited_,
+                     static_cast<double>(world.common().bytes_sent() + world.gradients().bytes_sent())},
+                    torch::kFloat64);
   world.common().all_reduce_sum(table);
   Happened all;
   const double lead_before = speeds_.empty() ? 0.0 : speeds_.front().seconds;
@@ -253,6 +259,7 @@ Trainer::Happened Trainer::together(const Happened& own) {
 
 void Trainer::update() {
   const auto start = Clock::now();
+  const double waited_before = seconds_waited();
   const int64_t number = state_.update;
   seed_update();
   const int64_t count = task_.draw(options_.accumulation);
@@ -284,6 +291,7 @@ void Trainer::update() {
   average_.add(number + 1);
 
   own.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  waited_ += seconds_waited() - waited_before;
   const auto [loss, correct, seconds, positions] = together(own);
   ++state_.update;
   state_.cursor = task_.cursor();

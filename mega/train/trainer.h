@@ -72,6 +72,7 @@ class Trainer {
     double loss = 0.0, correct = 0.0, seconds = 0.0;
     int64_t positions = 0;
   };
+  double seconds_waited() const;  // for other processes, so far, whatever for
   Happened together(const Happened& own);
   void describe_processes(Report& report) const;
 
@@ -110,6 +111,7 @@ class Trainer {
     double seconds = 0.0, waited = 0.0, bytes = 0.0;  // of updates; for the others; sent
   };
   std::vector<ProcessSpeed> speeds_;  // of each process, up to the last update
+  double waited_ = 0.0;               // for other processes, in updates
   int signal_ = 0;                    // that came to one of them
   std::unique_ptr<RunLog> log_;
   std::unique_ptr<Progress> bar_;

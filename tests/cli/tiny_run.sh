@@ -28,6 +28,7 @@ updates = 20
 batch = 15
 evaluate = "10u"
 checkpoint = "5u"
+baseline = false
 TOML
 expect 0 "" data make listops --out "$work/data" --train 200 --valid 40 --test 40 --depth 3 --arguments 3 \
   --min-length 4 --max-length 30
@@ -39,4 +40,8 @@ close() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(d < 1e-4 && d > -1e
 # wait_for_checkpoint FOLDER
 wait_for_checkpoint() {
   for _ in $(seq 1200); do [ -n "$(newest "$1" 2>/dev/null)" ] && break || sleep 0.1; done
+}
+# rank N WORLD_SIZE PORT COMMAND...: as a process of a run that is started by hand
+rank() {
+  env RANK="$1" WORLD_SIZE="$2" MASTER_ADDR=127.0.0.1 MASTER_PORT="$3" MEGA_TOKEN=secret MEGA_JOIN_SECONDS=20 "${@:4}"
 }

@@ -1,0 +1,60 @@
+# Training with several processes: equal to one, with one voice; resumed by other numbers; stopped and started again.
+# What goes wrong with a process is in long_faults_test.sh.
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/tiny_run.sh"
+
+# As one process does it, and one voice.
+expect 0 "test accuracy" "${train[@]}" --out "$work/one"
+output=$("$mega" launch -n 2 -- "${train[@]}" --out "$work/two" 2>&1) || failed "launch -n 2: $output"
+grep -q "processes   2, threads 1 each" <<<"$output" || failed "launch -n 2 does not say so: $output"
+[ "$(grep -c 'test accuracy' <<<"$output")" = 1 ] || failed "launch -n 2: not one voice: $output"
+close "$(loss "$work/one")" "$(loss "$work/two")" || failed "2 processes: loss $(loss "$work/two"), not $(loss "$work/one")"
+for file in model.safetensors report.html metrics.jsonl recipe.json result.json; do
+  [ -s "$work/two/$file" ] || failed "no $file with 2 processes"
+done
+grep -q "rank 1 (" "$work/two/report.html" || failed "the report does not name rank 1"
+
+# Going on with another number of processes, on machines that are reached by ssh: here by one that stays at home, in
+# another folder, with nothing of this environment. The token is not among its arguments.
+mkdir "$work/bin"
+cat >"$work/bin/ssh" <<'SH'
+[ "$1 $2" = "-o BatchMode=yes" ] || exit 255
+echo "$3: $4" >>"$(dirname "$0")/calls"
+cd / && exec env -i PATH="$PATH" HOME="$HOME" sh -c "$4"
+SH
+chmod +x "$work/bin/ssh"
+printf 'near slots=2 # and a comment\n\nfar\n' >"$work/hosts"
+cd "$work" || exit 1
+PATH=$work/bin:$PATH MEGA_TOKEN=hidden expect 0 "resumed after update 20" launch -n 3 --hosts hosts --master 127.0.0.1 \
+  --port $((20000 + RANDOM % 10000)) -- train --resume --out two --updates 30 --threads 1
+[ "$(cut -d : -f 1 bin/calls | sort | xargs)" = "far near near" ] || failed "ssh: $(cat bin/calls)"
+grep -q "MEGA_TOKEN" bin/calls || failed "no token is read: $(cat bin/calls)"
+grep -q "hidden" bin/calls && failed "the token is among the arguments: $(cat bin/calls)"
+expect 0 "resumed after update 20" train --resume --out "$work/one" --updates 30 --threads 1
+close "$(loss "$work/one")" "$(loss "$work/two")" || failed "a run resumed with 3 processes differs"
+
+# What does not fit is refused before anything is written.
+expect 1 "only \`train\`" launch -n 2 -- eval "$work/one"
+expect 2 "--processes is required" launch -- "${train[@]}"
+expect 1 "room for 1 processes" launch -n 2 --hosts <(echo localhost) -- "${train[@]}"
+expect 1 "holds a run already" launch -n 2 -- "${train[@]}" --out "$work/one"
+output=$(env RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "$mega" "${train[@]}" 2>&1) && failed "no token is needed"
+grep -q MEGA_TOKEN <<<"$output" || failed "no word of the missing token: $output"
+
+# A process that is killed is started again, with the others, from the checkpoint; then a signal stops all.
+"$mega" launch -n 2 --restarts 1 -- "${train[@]}" --out "$work/again" --updates 1000000 >"$work/output" 2>&1 &
+launcher=$!
+wait_for_checkpoint "$work/again"
+kill -9 "$(pgrep -P $launcher | sort -n | tail -n 1)"
+for _ in $(seq 600); do grep -q "resumed after update" "$work/output" && break || sleep 0.1; done
+kill -TERM $launcher
+wait $launcher
+[ $? = 143 ] || failed "SIGTERM: $(cat "$work/output")"
+for text in "ended, or lost its connection" "starting again from its last checkpoint (1 of 1)" "resumed after update" \
+  "stopped; resume with"; do
+  grep -qF "$text" "$work/output" || failed "no \"$text\" in $(cat "$work/output")"
+done
+
+echo "$failures failures"
+[ "$failures" = 0 ]
