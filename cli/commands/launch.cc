@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kHere = "localhost";
-constexpr const char* kToken = "MEGA_TOKEN";
+constexpr const char *kToken = "MEGA_TOKEN", *kJoin = "MEGA_JOIN_SECONDS", *kSilence = "MEGA_SILENCE_SECONDS";
 
 struct LaunchCommand {
   int processes = 0;
@@ -63,7 +63,7 @@ int free_port() {
 }
 
 // For a shell at the other end.
-std::string quoted(const std::string& word) {
+std::string for_shell(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
@@ -105,17 +105,24 @@ std::vector<ProcessStart> LaunchCommand::starts(bool again) const {
                         : all_here      ? "127.0.0.1"
                                         : places.front()},
         {"MASTER_PORT", port_text}};
+    for (const char* name : {kJoin, kSilence})  // which other machines do not inherit
+      if (const char* value = std::getenv(name)) start.environment[name] = value;
     if (places[rank] == kHere) {
       start.environment[kToken] = secret;
       start.command = arguments;
     } else {
-      // By standard input, not as an argument: everybody on a machine can read those.
+      // The token by standard input, not as an argument: everybody on a machine can read those.
       std::string line = std::string("read -r ") + kToken + " && export " + kToken;
-      for (const auto& [name, value] : start.environment) line += " " + name + "=" + quoted(value);
-      line += " && cd " + quoted(fs::current_path().string()) + " && exec";
-      for (const std::string& word : arguments) line += " " + quoted(word);
+      for (const auto& [name, value] : start.environment) line += " " + name + "=" + for_shell(value);
+      line += " && cd " + for_shell(fs::current_path().string()) + " || exit; exec 3<&0;";
+      for (const std::string& word : arguments) line += " " + for_shell(word);
+      // A signal to ssh would not reach the process: it is stopped there when standard input ends.
+      line +=
+          " </dev/null 3<&- & run=$!; { cat <&3 >/dev/null; kill -TERM $run; } 2>/dev/null & "
+          "wait $run; status=$?; kill $! 2>/dev/null; exit $status";
       start.input = secret + "\n";
-      start.command = {"ssh", "-o", "BatchMode=yes", places[rank], line};
+      start.is_far = true;
+      start.command = {"ssh", "-o", "BatchMode=yes", places[rank], "exec sh -c " + for_shell(line)};
       start.environment.clear();
     }
     all.push_back(std::move(start));
@@ -125,9 +132,9 @@ std::vector<ProcessStart> LaunchCommand::starts(bool again) const {
 
 // A little more than a lost process takes to be noticed.
 std::chrono::seconds grace() {
-  constexpr int kSilence = 30, kMore = 15;
-  const char* silence = std::getenv("MEGA_SILENCE_SECONDS");  // the processes say what is wrong with it
-  return std::chrono::seconds((silence == nullptr ? kSilence : std::max(1, std::atoi(silence))) + kMore);
+  constexpr int kUsual = 30, kMore = 15;
+  const char* silence = std::getenv(kSilence);  // the processes say what is wrong with it
+  return std::chrono::seconds((silence == nullptr ? kUsual : std::max(1, std::atoi(silence))) + kMore);
 }
 
 void LaunchCommand::run() const {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <optional>
+#include <utility>
 
 #include "mega/base/error.h"
 
@@ -24,29 +25,44 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP};
 
-// A pipe that the process reads as its standard input; small texts fit into its buffer.
-int input_with(const std::string& text) {
-  if (text.empty()) return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+// The pipe that a process reads as its standard input: what it reads from, and what this one writes to.
+std::array<int, 2> input_with(const std::string& text) {
   std::array<int, 2> ends;
   require(pipe2(ends.data(), O_CLOEXEC) == 0, "cannot create a pipe: ", std::strerror(errno));
-  const ssize_t written = write(ends[1], text.data(), text.size());
-  ::close(ends[1]);
+  const ssize_t written = write(ends[1], text.data(), text.size());  // small: it fits into the buffer
   require(written == static_cast<ssize_t>(text.size()), "cannot write to a pipe: ", std::strerror(errno));
-  return ends[0];
+  return ends;
 }
 
-pid_t start(const ProcessStart& how, const sigset_t& signals) {
+struct Process {
+  pid_t number = 0;  // 0: it has ended
+  int input = -1;    // of one that is far, until it is told to end
+
+  void tell(int signal) {
+    if (number <= 0) return;
+    if (input >= 0 && signal != SIGKILL) return close_input();
+    kill(number, signal);
+  }
+  void close_input() {
+    if (input >= 0) ::close(std::exchange(input, -1));
+  }
+};
+
+Process start(const ProcessStart& how, const sigset_t& signals) {
   std::vector<char*> arguments;
   for (const std::string& word : how.command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  const int input = input_with(how.input);
+  const auto [input, own_end] = input_with(how.input);
   const pid_t parent = getpid(), process = fork();
   require(process >= 0, "cannot start a process: ", std::strerror(errno));
   if (process > 0) {
     ::close(input);
-    return process;
+    if (how.is_far) return {process, own_end};
+    ::close(own_end);
+    return {process};
   }
   // In the new process, of which nothing returns.
+  if (how.is_far) setpgid(0, 0);  // Ctrl-C is not for ssh, which would end at once
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);
   sigprocmask(SIG_SETMASK, &signals, nullptr);
@@ -67,14 +83,14 @@ class Group {
   }
 
   bool running() const {
-    return std::any_of(processes_.begin(), processes_.end(), [](pid_t process) { return process > 0; });
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [](const Process& process) { return process.number > 0; });
   }
   const GroupEnd& end() const { return end_; }
   bool failed() const { return !end_.ok(); }
 
   void pass_on(int signal) {
-    for (const pid_t process : processes_)
-      if (process > 0) kill(process, signal);
+    for (Process& process : processes_) process.tell(signal);
   }
   void got(int signal) {
     end_.signal = signal;
@@ -83,14 +99,16 @@ class Group {
   void collect() {
     for (size_t i = 0; i < processes_.size(); ++i) {
       int status = 0;
-      if (processes_[i] <= 0 || waitpid(processes_[i], &status, WNOHANG) != processes_[i]) continue;
-      processes_[i] = 0;
+      pid_t& number = processes_[i].number;
+      if (number <= 0 || waitpid(number, &status, WNOHANG) != number) continue;
+      number = 0;
+      processes_[i].close_input();
       end_.statuses[i] = status_of(status);
     }
   }
 
  private:
-  std::vector<pid_t> processes_;  // 0: ended
+  std::vector<Process> processes_;
   GroupEnd end_;
 };
 

@@ -14,6 +14,8 @@ struct ProcessStart {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;  // beside that of this process
   std::string input;                               // what it reads from standard input
+  // Signals do not get through to it: in place of SIGINT, SIGTERM and SIGHUP, its standard input ends.
+  bool is_far = false;
 };
 
 struct GroupEnd {
@@ -25,7 +27,7 @@ struct GroupEnd {
 
 // Runs them until all have ended. When one fails, the others get `grace` to find out and end by themselves;
 // who has not ended then is terminated, and killed 10 s later. Signals that this process gets are passed on.
-// If this process dies, they are terminated.
+// If this process dies, they are terminated, and the input of those that are far ends.
 GroupEnd run_group(const std::vector<ProcessStart>& starts, std::chrono::seconds grace);
 
 }  // namespace mega::cli

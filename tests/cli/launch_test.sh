@@ -16,12 +16,15 @@ done
 grep -q "rank 1 (" "$work/two/report.html" || failed "the report does not name rank 1"
 
 # Going on with another number of processes, on machines that are reached by ssh: here by one that stays at home, in
-# another folder, with nothing of this environment. The token is not among its arguments.
+# another folder, with nothing of this environment. Signals end it alone. The token is not among its arguments.
 mkdir "$work/bin"
 cat >"$work/bin/ssh" <<'SH'
 [ "$1 $2" = "-o BatchMode=yes" ] || exit 255
 echo "$3: $4" >>"$(dirname "$0")/calls"
-cd / && exec env -i PATH="$PATH" HOME="$HOME" sh -c "$4"
+cd / && exec 3<&0
+trap 'exit 255' INT TERM HUP
+setsid env -i PATH="$PATH" HOME="$HOME" sh -c "$4" <&3 &
+wait $!
 SH
 chmod +x "$work/bin/ssh"
 printf 'near slots=2 # and a comment\n\nfar\n' >"$work/hosts"
@@ -42,19 +45,33 @@ expect 1 "holds a run already" launch -n 2 -- "${train[@]}" --out "$work/one"
 output=$(env RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "$mega" "${train[@]}" 2>&1) && failed "no token is needed"
 grep -q MEGA_TOKEN <<<"$output" || failed "no word of the missing token: $output"
 
-# A process that is killed is started again, with the others, from the checkpoint; then a signal stops all.
+# A process that is killed is started again, with the others, from the checkpoint. Then Ctrl-C, which comes to all
+# processes in the foreground, stops the run.
+set -m # a process group of its own
 "$mega" launch -n 2 --restarts 1 -- "${train[@]}" --out "$work/again" --updates 1000000 >"$work/output" 2>&1 &
 launcher=$!
 wait_for_checkpoint "$work/again"
 kill -9 "$(pgrep -P $launcher | sort -n | tail -n 1)"
 for _ in $(seq 600); do grep -q "resumed after update" "$work/output" && break || sleep 0.1; done
-kill -TERM $launcher
+last=$(newest "$work/again") # who has not begun yet would end at once
+for _ in $(seq 600); do [ "$(newest "$work/again")" = "$last" ] && sleep 0.1 || break; done
+kill -INT -- -$launcher
 wait $launcher
-[ $? = 143 ] || failed "SIGTERM: $(cat "$work/output")"
+[ $? = 130 ] || failed "Ctrl-C: $(cat "$work/output")"
 for text in "ended, or lost its connection" "starting again from its last checkpoint (1 of 1)" "resumed after update" \
   "stopped; resume with"; do
   grep -qF "$text" "$work/output" || failed "no \"$text\" in $(cat "$work/output")"
 done
+
+# Far processes stop as well, though a signal to ssh does not reach them.
+PATH=$work/bin:$PATH "$mega" launch -n 2 --hosts hosts --master 127.0.0.1 --port $((20000 + RANDOM % 10000)) -- \
+  "${train[@]}" --out far --updates 1000000 >"$work/output" 2>&1 &
+launcher=$!
+wait_for_checkpoint far
+kill -TERM -- -$launcher
+wait $launcher
+[ $? = 143 ] || failed "SIGTERM: $(cat "$work/output")"
+grep -q "stopped; resume with" "$work/output" || failed "far processes: $(cat "$work/output")"
 
 echo "$failures failures"
 [ "$failures" = 0 ]
