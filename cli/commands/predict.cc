@@ -15,6 +15,7 @@
 #include "cli/commands/answer_line.h"
 #include "cli/commands/predict_stream.h"
 #include "cli/commands/saliency_sheet.h"
+#include "cli/commands/shard.h"
 #include "cli/model_argument.h"
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
@@ -36,8 +37,17 @@ struct PredictCommand {
   int64_t top = 0;  // 0: kTop, or of pictures kTopOfPictures
   bool json = false, lines = false, table = false, no_labels = false, streams = false;
   StreamRequest stream;
+  Shard shard;
+
+  // What this process answers. Files of which it answers nothing are left out.
+  struct Part {
+    InputRange range;
+    std::vector<std::string> files;
+    int64_t before = 0;  // inputs in what was left out before these
+  };
 
   void run();
+  Part part(const data::InputRequest& request) const;
   void listen() const;
   data::InputRequest request_for(const AnyClassifier& classifier) const;
 };
@@ -232,6 +242,28 @@ void PredictCommand::listen() const {
   predict_stream(request);
 }
 
+PredictCommand::Part PredictCommand::part(const data::InputRequest& request) const {
+  Part part;
+  part.files = expanded(files);
+  if (shard.is_whole()) return part;
+  const FirstReading reading(part.files);
+  std::vector<int64_t> counts;  // of each file
+  int64_t inputs = std::ssize(texts);
+  for (const std::string& file : part.files) inputs += counts.emplace_back(data::count_inputs(file, request));
+  part.range = shard.range(inputs);
+  int64_t next = std::ssize(texts);
+  std::vector<std::string> own;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const int64_t begin = std::exchange(next, next + counts[i]);
+    if (next <= part.range.begin)
+      part.before += counts[i];
+    else if (begin < part.range.end)
+      own.push_back(part.files[i]);
+  }
+  part.files = std::move(own);
+  return part;
+}
+
 void PredictCommand::run() {
   if (streams) return listen();
   model.gradients = !saliency.empty();
@@ -249,20 +281,27 @@ void PredictCommand::run() {
   constexpr size_t kTogether = 64;  // small so that a pipe gets its first answers early
   const int64_t shown = top > 0 ? top : reads_pictures(signature) ? kTopOfPictures : kTop;
   Answers answers(*classifier, shown, json, typed ? 1 : kTogether, sheet ? &*sheet : nullptr);
+  const Part own = part(request);
+  int64_t next = 0;  // the number of an input
+  const auto is_own = [&] { return own.range.has(next++); };
   // Of many pictures some may be broken: the others get their answers all the same.
   const bool goes_on = request.data.skip_broken || reads_pictures(signature);
-  data::Problems problems = goes_on
-                                ? data::Problems([&](const data::Problem& problem) { answers.add(problem); })
-                                : data::Problems(false);
+  data::Problems problems = goes_on ? data::Problems([&](const data::Problem& problem) {
+    if (is_own()) answers.add(problem);
+  })
+                                    : data::Problems(false);
   for (size_t i = 0; i < texts.size(); ++i)
-    answers.add(data::text_input(texts[i], "--text:" + std::to_string(i + 1), request.pairs),
-                printable(in_quotes(texts[i])));
+    if (is_own())
+      answers.add(data::text_input(texts[i], "--text:" + std::to_string(i + 1), request.pairs),
+                  printable(in_quotes(texts[i])));
+  next += own.before;
   const auto use = [&](data::Record&& record) {
+    if (!is_own()) return;
     std::string shown_as = printable(record.where);
     answers.add(std::move(record), std::move(shown_as));
   };
   try {
-    data::read_inputs(expanded(files), request, use, problems);
+    data::read_inputs(own.files, request, use, problems);
   } catch (const Error&) {
     answers.print();  // what came before it
     throw;
@@ -303,6 +342,7 @@ void add_predict(CLI::App& app, const OtherModels* others) {
   sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   sub->add_flag("--json", command->json, "print one JSON object per line");
+  CLI::Option* part = add_shard(*sub, command->shard);
   sub->add_option("--saliency", command->saliency,
                   "of pictures: also write a PNG file that shows each beside what its answer rests on, by "
                   "gradient x input")
@@ -311,6 +351,7 @@ void add_predict(CLI::App& app, const OtherModels* others) {
       "--stream", command->streams,
       "classify unbounded input at regular intervals: bytes of text, or audio, as WAV or raw signed 16-bit "
       "samples; needs a causal model (preset audio-stream)");
+  stream->excludes(part);
   sub->add_option("--every", command->stream.every,
                   "--stream: positions between decisions (default: depends on the model)")
       ->check(CLI::PositiveNumber)

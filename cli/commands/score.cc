@@ -2,10 +2,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "cli/any_model.h"
 #include "cli/commands.h"
 #include "cli/commands/score_pairs.h"
+#include "cli/commands/shard.h"
 #include "mega/base/error.h"
 #include "mega/base/files/json.h"
 #include "mega/base/strings.h"
@@ -21,6 +23,7 @@ namespace {
 struct ScoreCommand {
   OpenRequest model;
   PairArguments texts;  // or, without --pairs, the files alone
+  Shard shard;
   bool json = false, tokens = false, pairs = false;
 
   void run();
@@ -111,10 +114,13 @@ class TokenPrinter {
 };
 
 void ScoreCommand::run() {
-  if (pairs) return score_pairs(model, texts, json);
+  if (pairs) return score_pairs(model, texts, shard, json);
   const std::unique_ptr<AnyLanguageModel> opened = open_language_model(model);
-  std::vector<std::string>& files = texts.files;
-  if (files.empty()) files.push_back("-");
+  if (texts.files.empty()) texts.files.push_back("-");
+  const InputRange part = shard.range(std::ssize(texts.files));  // a text is one stream: it is never divided
+  const std::span<const std::string> files =
+      std::span(texts.files)
+          .subspan(static_cast<size_t>(part.begin), static_cast<size_t>(part.end - part.begin));
 
   ScoreList list;
   infer::TextScore all;
@@ -131,7 +137,7 @@ void ScoreCommand::run() {
     list.add(text.name, opened->score(text, scored));
     all.add({}, text.counts);
   }
-  if (files.size() > 1) list.add("all", all.result());
+  if (files.size() > 1 && shard.is_whole()) list.add("all", all.result());
   // Token output is parsed by programs: keep the table out of it.
   std::fputs(json ? list.json().c_str() : list.plain().c_str(), tokens ? stderr : stdout);
 }
@@ -157,6 +163,7 @@ void add_score(CLI::App& app, const OtherModels* others) {
   add_pair_columns(*sub, command->texts);
   sub->add_option("--threads", command->model.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
+  add_shard(*sub, command->shard);
   sub->add_flag("--json", command->json, "print JSON");
   sub->callback([command] { command->run(); });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -42,12 +43,13 @@ std::vector<std::vector<float>> score_window(infer::StepDecoder& decoder,
 
 class PairPrinter {
  public:
-  explicit PairPrinter(bool json) : json_(json) {}
+  // `before`: pairs before the first that is printed.
+  PairPrinter(int64_t before, bool json) : before_(before), json_(json) {}
 
   void print(const TokenPair& pair, const std::vector<float>& log_probabilities) {
     const double sum = std::accumulate(log_probabilities.begin(), log_probabilities.end(), 0.0);
     if (json_)
-      print_json({{"line", pairs_ + 1},
+      print_json({{"line", before_ + pairs_ + 1},
                   {"log_probability", sum},
                   {"tokens", pair.target.size()},
                   {"unknown", std::count(pair.target.begin(), pair.target.end(), kUnknown)}});
@@ -68,23 +70,36 @@ class PairPrinter {
   }
 
  private:
+  int64_t before_;
   bool json_;
   int64_t pairs_ = 0, tokens_ = 0;
   double sum_ = 0.0;
 };
 
+InputRange part_of(const PairArguments& arguments, const AnyTranslator& translator, const Shard& shard) {
+  if (shard.is_whole()) return {};
+  const FirstReading reading(arguments.files);
+  return shard.range(TokenPairReader(arguments, translator).skip(std::numeric_limits<int64_t>::max()));
+}
+
 }  // namespace
 
-void score_pairs(const OpenRequest& model, const PairArguments& arguments, bool json) {
+void score_pairs(const OpenRequest& model, const PairArguments& arguments, const Shard& shard, bool json) {
   const AnyTranslator translator = open_translator(model);
+  const InputRange part = part_of(arguments, translator, shard);
   TokenPairReader reader(arguments, translator);
-  PairPrinter printer(json);
+  reader.skip(part.begin);
+  PairPrinter printer(part.begin, json);
+  int64_t left = part.end - part.begin;
   std::optional<Progress> progress;
   progress.emplace("scoring", 0, "pairs");
   for (bool more = true; more;) {
     std::vector<TokenPair> pairs;
     TokenPair pair;
-    while (pairs.size() < kWindow && (more = reader.next(pair))) pairs.push_back(std::move(pair));
+    while (pairs.size() < kWindow && (more = left > 0 && reader.next(pair))) {
+      pairs.push_back(std::move(pair));
+      --left;
+    }
     const auto scores = score_window(*translator.decoder, pairs);
     for (size_t i = 0; i < pairs.size(); ++i) printer.print(pairs[i], scores[i]);
     progress->update(printer.pairs());

@@ -71,4 +71,10 @@ bool TokenPairReader::next(TokenPair& pair) {
   return true;
 }
 
+int64_t TokenPairReader::skip(int64_t pairs) {
+  int64_t skipped = 0;
+  for (data::Pair pair; skipped < pairs && reader_.next(pair);) ++skipped;
+  return skipped;
+}
+
 }  // namespace mega::cli

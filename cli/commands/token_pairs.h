@@ -32,6 +32,8 @@ class TokenPairReader {
 
   // False at the end. Sides that are longer than the model reads are cut.
   bool next(TokenPair& pair);
+  // Passes over so many pairs, or those that there are; returns how many.
+  int64_t skip(int64_t pairs);
 
   int64_t cut() const { return cut_; }  // pairs that were
 

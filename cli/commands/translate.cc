@@ -6,11 +6,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "cli/any_model.h"
 #include "cli/commands.h"
 #include "cli/commands/generation_report.h"
+#include "cli/commands/shard.h"
 #include "cli/option_flags.h"
 #include "cli/program.h"
 #include "cli/terminal/interrupt.h"
@@ -18,6 +20,7 @@
 #include "cli/terminal/screen.h"
 #include "cli/terminal/typed_lines.h"
 #include "mega/base/error.h"
+#include "mega/base/files/stream.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
 #include "mega/infer/translation/text_translator.h"
@@ -31,11 +34,13 @@ struct TranslateCommand {
   std::vector<std::string> ensemble;
   std::string file = "-", shortlist, prefix;
   infer::TranslateOptions options;
+  Shard shard;
   bool scores = false, alignment = false, json = false, interactive = false;
 
   void run();
   infer::TextTranslator open() const;
   bool is_dialogue() const;
+  InputRange part() const;
   void translate_lines(infer::TextTranslator& translator) const;
   void talk(infer::TextTranslator& translator) const;
   void print(const infer::TranslatedLine& line, Screen& screen) const;
@@ -85,14 +90,26 @@ void TranslateCommand::print(const infer::TranslatedLine& line, Screen& screen) 
   }
 }
 
+InputRange TranslateCommand::part() const {
+  if (shard.is_whole()) return {};
+  const FirstReading reading(std::span(&file, 1));
+  LineReader reader(file);
+  for (std::string line; reader.next(line);) continue;
+  return shard.range(reader.number());
+}
+
 void TranslateCommand::translate_lines(infer::TextTranslator& translator) const {
+  const InputRange range = part();
   LineQueue lines(file);
+  for (int64_t i = 0; i < range.begin && lines.next(); ++i) continue;
+  translator.begin_at(range.begin);
+  int64_t left = range.end - range.begin;
   Screen screen;
   int64_t done = 0, sentences = 0, too_long = 0;
   std::optional<Progress> progress;  // not where translations are seen
   if (isatty(STDOUT_FILENO) == 0) progress.emplace("translating", 0, "sentences");
   infer::TranslateRequest request;
-  request.next_line = [&] { return lines.next(); };
+  request.next_line = [&] { return left-- > 0 ? lines.next() : std::nullopt; };
   request.wait_for_more = [&] { return lines.answers_soon(); };
   request.use = [&](const infer::TranslatedLine& line) {
     print(line, screen);
@@ -116,7 +133,8 @@ void TranslateCommand::translate_lines(infer::TextTranslator& translator) const 
 }
 
 bool TranslateCommand::is_dialogue() const {
-  return interactive || (file == "-" && !json && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0);
+  return interactive || (file == "-" && !json && shard.is_whole() && isatty(STDIN_FILENO) != 0 &&
+                         isatty(STDOUT_FILENO) != 0);
 }
 
 // At a terminal, an error ends only its turn.
@@ -179,6 +197,7 @@ void add_translate(CLI::App& app, const OtherModels* others) {
   CLI::Option* interactive = sub->add_flag("--interactive", command->interactive,
                                            "translate lines as they are typed; the default at a terminal")
                                  ->excludes(file);
+  add_shard(*sub, command->shard)->excludes(interactive);
   sub->add_flag("--json", command->json, "print one JSON object per line")->excludes(interactive);
   sub->callback([command, sub] {
     infer::SearchOptions& search = command->options.search;

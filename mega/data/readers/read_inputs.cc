@@ -86,11 +86,15 @@ std::string without_place(const std::string& what, const std::string& path) {
   return what.starts_with(place + ": ") ? what.substr(place.size() + 2) : what;
 }
 
+// Whether a plain file has an input on each line.
+bool has_lines(const std::string& path, const InputRequest& request) {
+  return std::holds_alternative<TextInput>(request.input.input) &&
+         (request.lines || path == "-" || request.pairs);
+}
+
 void read_plain(const std::string& path, const InputRequest& request,
                 const std::function<void(Record&&)>& use, Problems& problems) {
-  const bool text = std::holds_alternative<TextInput>(request.input.input);
-  if (text && (request.lines || path == "-" || request.pairs))
-    return read_lines(path, request.pairs, use, problems);
+  if (has_lines(path, request)) return read_lines(path, request.pairs, use, problems);
   Record record;
   try {
     record = read_one(path, request);
@@ -169,6 +173,15 @@ void read_inputs(std::span<const std::string> paths, const InputRequest& request
       read_inputs(paths.front(), request, use, problems);
     paths = paths.subspan(std::max<size_t>(1, pictures));
   }
+}
+
+int64_t count_inputs(const std::string& path, const InputRequest& request) {
+  if (is_plain(path, request) && !has_lines(path, request)) return 1;
+  int64_t inputs = 0;
+  Problems problems([&](const Problem&) { ++inputs; });
+  read_inputs(
+      path, request, [&](Record&&) { ++inputs; }, problems);
+  return inputs;
 }
 
 Record text_input(std::string text, std::string where, bool pair) {

@@ -55,6 +55,9 @@ void read_inputs(const std::string& path, const InputRequest& request,
 void read_inputs(std::span<const std::string> paths, const InputRequest& request,
                  const std::function<void(Record&&)>& use, Problems& problems);
 
+// How many inputs, and problems in place of inputs, there are. A file that is one input is not read.
+int64_t count_inputs(const std::string& path, const InputRequest& request);
+
 // A text by itself; of a pair, both texts with a tab between.
 Record text_input(std::string text, std::string where, bool pair);
 

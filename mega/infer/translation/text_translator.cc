@@ -17,6 +17,7 @@ namespace {
 // Lines are read ahead for so many batches, so that those of a batch are equally long, and for so many bytes.
 constexpr int64_t kBatchesAhead = 8;
 constexpr size_t kBytesAhead = size_t{1} << 22;
+constexpr int kPartBits = 20;  // of the number of a sentence: its place in the line
 
 struct Stopped {};
 
@@ -191,7 +192,8 @@ void TextTranslator::translate_window(std::vector<Line>& window, const Translate
   const std::vector<Token> prefix = texts_.target.encode(request.prefix);
   for (size_t i = 0; i < window.size(); ++i)
     for (size_t k = 0; k < window[i].parts.size(); ++k) {
-      sentences.push_back({window[i].parts[k].tokens, k == 0 ? prefix : std::vector<Token>(), sentences_++});
+      const uint64_t number = (static_cast<uint64_t>(window[i].result.number) << kPartBits) + k;
+      sentences.push_back({window[i].parts[k].tokens, k == 0 ? prefix : std::vector<Token>(), number});
       places.push_back({i, k});
     }
 

@@ -84,6 +84,10 @@ class TextTranslator {
 
   std::vector<TranslatedLine> translate(std::span<const std::string> lines, const std::string& prefix = "");
 
+  // The number of the next line, from 0, where those before it are translated elsewhere. It also chooses what
+  // is drawn for the line, if translations are sampled.
+  void begin_at(int64_t line) { lines_ = line; }
+
  private:
   struct Line {
     TranslatedLine result;
@@ -109,7 +113,6 @@ class TextTranslator {
   TranslateOptions options_;
   std::shared_ptr<const Shortlist> shortlist_;
   int64_t lines_ = 0;
-  uint64_t sentences_ = 0;
 };
 
 }  // namespace mega::infer
