@@ -97,6 +97,7 @@ std::vector<ProcessStart> LaunchCommand::starts(bool again) const {
   std::vector<ProcessStart> all;
   for (size_t rank = 0; rank < places.size(); ++rank) {
     ProcessStart start;
+    start.name = "rank " + std::to_string(rank) + " on " + places[rank];
     start.environment = {
         {"RANK", std::to_string(rank)},
         {"WORLD_SIZE", std::to_string(places.size())},
@@ -143,13 +144,13 @@ void LaunchCommand::run() const {
           in_quotes(command.front()));
   for (int attempt = 0;; ++attempt) {
     const GroupEnd end = run_group(starts(attempt > 0), grace());
-    if (end.ok()) return;
-    if (end.signal == 0 && attempt < restarts && end.status() != kWrongUsage) {
+    if (end.status == 0) return;
+    if (end.signal == 0 && attempt < restarts && end.status != kWrongUsage) {
       std::fprintf(stderr, "the run failed; starting again from its last checkpoint (%d of %d)\n",
                    attempt + 1, restarts);
       continue;
     }
-    throw CLI::RuntimeError(end.signal != 0 ? 128 + end.signal : end.status());
+    throw CLI::RuntimeError(end.signal != 0 ? 128 + end.signal : end.status);
   }
 }
 

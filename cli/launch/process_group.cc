@@ -75,10 +75,17 @@ Process start(const ProcessStart& how, const sigset_t& signals) {
 
 int status_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
+// Why a process ended that could not say so itself, by its status; "": it could.
+std::string silent_end(int status) {
+  constexpr int kCannotRun = 126, kSignals = 128, kOfSsh = 255;
+  if (status == kOfSsh) return "cannot be reached by ssh, or no longer";
+  if (status > kSignals) return "was ended by signal " + std::to_string(status - kSignals);
+  return status >= kCannotRun ? "could not be started" : "";
+}
+
 class Group {
  public:
-  Group(const std::vector<ProcessStart>& starts, const sigset_t& signals)
-      : end_{std::vector<int>(starts.size()), 0} {
+  Group(const std::vector<ProcessStart>& starts, const sigset_t& signals) : starts_(starts) {
     for (const ProcessStart& one : starts) processes_.push_back(start(one, signals));
   }
 
@@ -87,7 +94,7 @@ class Group {
                        [](const Process& process) { return process.number > 0; });
   }
   const GroupEnd& end() const { return end_; }
-  bool failed() const { return !end_.ok(); }
+  bool failed() const { return end_.status != 0; }
 
   void pass_on(int signal) {
     for (Process& process : processes_) process.tell(signal);
@@ -103,11 +110,18 @@ class Group {
       if (number <= 0 || waitpid(number, &status, WNOHANG) != number) continue;
       number = 0;
       processes_[i].close_input();
-      end_.statuses[i] = status_of(status);
+      if (!failed()) note_end(starts_[i].name, status_of(status));
     }
   }
 
  private:
+  void note_end(const std::string& name, int status) {
+    end_.status = status;
+    const std::string why = end_.signal != 0 ? "" : silent_end(status);
+    if (!why.empty()) std::fprintf(stderr, "mega: %s %s\n", name.c_str(), why.c_str());
+  }
+
+  const std::vector<ProcessStart>& starts_;
   std::vector<Process> processes_;
   GroupEnd end_;
 };
@@ -139,13 +153,6 @@ class HeldSignals {
 };
 
 }  // namespace
-
-bool GroupEnd::ok() const { return status() == 0; }
-
-int GroupEnd::status() const {
-  const auto failed = std::find_if(statuses.begin(), statuses.end(), [](int status) { return status != 0; });
-  return failed == statuses.end() ? 0 : *failed;
-}
 
 GroupEnd run_group(const std::vector<ProcessStart>& starts, std::chrono::seconds grace) {
   constexpr auto kBeforeKilling = std::chrono::seconds(10);

@@ -11,6 +11,7 @@
 namespace mega::cli {
 
 struct ProcessStart {
+  std::string name;  // in messages
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;  // beside that of this process
   std::string input;                               // what it reads from standard input
@@ -19,15 +20,14 @@ struct ProcessStart {
 };
 
 struct GroupEnd {
-  std::vector<int> statuses;  // as a shell has them: 128 + N of signal N
-  int signal = 0;             // that this process got, and passed on
-  bool ok() const;
-  int status() const;  // the first that is not 0
+  int status = 0;  // of the first that failed, as a shell has it: 128 + N of signal N
+  int signal = 0;  // that this process got, and passed on
 };
 
 // Runs them until all have ended. When one fails, the others get `grace` to find out and end by themselves;
-// who has not ended then is terminated, and killed 10 s later. Signals that this process gets are passed on.
-// If this process dies, they are terminated, and the input of those that are far ends.
+// who has not ended then is terminated, and killed 10 s later. Of the first that fails without having been
+// able to say why, it is said to standard error. Signals that this process gets are passed on. If this
+// process dies, they are terminated, and the input of those that are far ends.
 GroupEnd run_group(const std::vector<ProcessStart>& starts, std::chrono::seconds grace);
 
 }  // namespace mega::cli

@@ -58,7 +58,7 @@ for _ in $(seq 600); do [ "$(newest "$work/again")" = "$last" ] && sleep 0.1 || 
 kill -INT -- -$launcher
 wait $launcher
 [ $? = 130 ] || failed "Ctrl-C: $(cat "$work/output")"
-for text in "ended, or lost its connection" "starting again from its last checkpoint (1 of 1)" "resumed after update" \
+for text in "rank 1 on localhost was ended by signal 9" "ended, or lost its connection" "starting again from its last checkpoint (1 of 1)" "resumed after update" \
   "stopped; resume with"; do
   grep -qF "$text" "$work/output" || failed "no \"$text\" in $(cat "$work/output")"
 done

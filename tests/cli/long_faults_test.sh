@@ -59,6 +59,13 @@ has "$work/output" "has given no sign of life for 1 s"
 [ "$(grep -c 'starting again from its last checkpoint' "$work/output")" = 1 ] || failed "$(cat "$work/output")"
 resumes "$work/again"
 
+# A machine that cannot be reached: who waits for it is ended.
+mkdir "$work/bin"
+printf 'exit 255\n' >"$work/bin/ssh"
+chmod +x "$work/bin/ssh"
+PATH=$work/bin:$PATH MEGA_SILENCE_SECONDS=1 expect 255 "rank 1 on nowhere cannot be reached by ssh" \
+  launch -n 2 --hosts <(printf 'localhost\nnowhere\n') --master 127.0.0.1 -- "${train[@]}" --out "$work/nowhere"
+
 # A disk that is full where checkpoints are written, and where another rank keeps what it needs. (A limit of the size
 # of files: writing fails in the same way.)
 "$mega" launch -n 2 -- "${train[@]}" --out "$work/full" --updates 1000000 >"$work/output" 2>&1 &

@@ -54,6 +54,9 @@ same "answers beside broken pictures" "$(sed -n '1p;5p' out.txt)" "$(sed -n '1,2
 sed -n 4p out.txt | grep -qF '(the file is empty)' || failed "an empty file: $(sed -n 4p out.txt)"
 sed -n 2p out.txt | grep -qF 'broken.ppm: ' && failed "the path twice: $(sed -n 2p out.txt)"
 grep -qF "3 of 5 inputs cannot be read" notes || failed "no word on broken pictures: $(cat notes)"
+same "parts" "$(for i in 1 2 3 4; do predict photos/a.ppm broken.ppm missing.png empty.jpg photos/b.ppm --shard $i/4; done)" \
+  "$(cat out.txt)"
+same "parts of a folder" "$(predict photos --shard 1/2 && predict photos --shard 2/2)" "$(cat files.txt)"
 predict --json broken.ppm photos/a.ppm | head -n 1 | grep -qF '{"input":"broken.ppm","classes":null,"problem":"' ||
   failed "no problem in the JSON"
 expect 0 "1 of 2 inputs cannot be read" predict $model broken.ppm photos/a.ppm --set data.skip_broken=true

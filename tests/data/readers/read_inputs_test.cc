@@ -40,6 +40,7 @@ testing::Records inputs(const std::string& path, const InputRequest& request) {
   Problems problems(false);
   read_inputs(
       path, request, [&](Record&& record) { records.push_back(std::move(record)); }, problems);
+  EXPECT_EQ(count_inputs(path, request), std::ssize(records));
   return records;
 }
 
