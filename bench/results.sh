@@ -6,8 +6,8 @@
 #
 # FOLDER holds the data of the tasks: imdb/, mnist/, fsdd/recordings/, enwik8.txt, wikitext-2/ (see docs/results.md);
 # ListOps and Pathfinder are generated. Tasks without data are skipped. Two tasks of pictures run only where they are
-# named, tiny-imagenet (tiny-imagenet-10/train and val) and cifar10 (cifar10/): one model after the other on all cores,
-# with the learning rate that is best on validation pictures after --tune.
+# named, tiny-imagenet (tiny-imagenet-10/train and val) and cifar10 (cifar10/): `mega compare`, with a search for the
+# learning rate of each model by runs of --tune.
 set -euo pipefail
 
 time=10m tune=5m out=runs/results data=data mega=build/mega tasks=()
@@ -60,41 +60,15 @@ pair() {
   done
 }
 
-rates=(5e-4 1e-3 2e-3 4e-3)
-
-# The validation accuracy of a finished run.
-valid_accuracy() { sed -n '/"valid"/,/}/s/.*"accuracy": \([0-9.e-]*\).*/\1/p' "$1/result.json"; }
-
-# train_once RUN ARGUMENT...: unless the run is finished; an interrupted one goes on.
-train_once() {
-  local run=$1 resume=()
-  shift
-  if [ -e "$run/result.json" ]; then return; fi
-  if [ -e "$run/recipe.json" ]; then resume=(--resume); fi
-  "$mega" train "$@" --out "$run" "${resume[@]}" >"$run.log" 2>&1
-}
-
-# tuned_pair TASK PRESET DATA [OPTION...]: a search for the learning rate of each model, then a run with the best one.
+# tuned_pair TASK PRESET DATA [OPTION...]: one model after the other on all cores, at its best learning rate.
 tuned_pair() {
-  local task=$1 preset=$2 path=$3 model rate best run options
+  local task=$1 preset=$2 path=$3
   shift 3
   if [ ! -e "$path" ]; then
     echo "$task: $path not found, skipped" >&2
     return
   fi
-  for model in mega transformer; do
-    options=(--data "$path" "$@")
-    if [ $model = transformer ]; then options+=(--set model.kind=transformer); fi
-    for rate in "${rates[@]}"; do
-      run=$out/$task-$model-lr$rate
-      train_once "$run" "$preset" "${options[@]}" --time "$tune" --lr "$rate"
-      printf '%s %s\n' "$(valid_accuracy "$run")" "$rate"
-    done | sort -g | tee "$out/$task-$model.rates" | sed "s/^/$task $model, validation accuracy and rate: /"
-    best=$(tail -n 1 "$out/$task-$model.rates" | cut -d ' ' -f 2)
-    train_once "$out/$task-$model" "$preset" "${options[@]}" --time "$time" --lr "$best"
-    printf '%-14s %-12s %s, learning rate %s\n' "$task" $model \
-      "$(grep '^test ' "$out/$task-$model.log" | head -n 1)" "$best"
-  done
+  "$mega" compare "$preset" --data "$path" --time "$time" --tune "$tune" --out "$out/$task" "$@"
 }
 
 make_once() {

@@ -44,6 +44,7 @@ void add_export(CLI::App& app);
 void add_data(CLI::App& app);
 void add_presets(CLI::App& app);
 void add_launch(CLI::App& app);
+void add_compare(CLI::App& app);
 
 // In `mega` and `mega-torch`: these need libtorch.
 void add_train(CLI::App& app, Runner<TrainCommand> run);

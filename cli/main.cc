@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   add_data(app);
   add_train(app, hand_over);
   add_launch(app);
+  add_compare(app);
   add_eval(app, hand_over);
   add_predict(app, &others);
   add_generate(app, &others);
@@ -64,7 +65,7 @@ int run(int argc, char** argv) {
   add_bleu(app);
   add_bench(app, hand_over);
   add_help(app, /*page_per_command=*/true);
-  group(app, "Train a model", {"presets", "data", "train", "launch", "eval"});
+  group(app, "Train a model", {"presets", "data", "train", "launch", "compare", "eval"});
   group(app, "Use a model",
         {"import", "export", "predict", "generate", "score", "translate", "bleu", "inspect"});
   group(app, "Improve a model", {"average", "quantize", "shortlist"});

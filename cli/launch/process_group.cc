@@ -34,6 +34,13 @@ std::array<int, 2> input_with(const std::string& text) {
   return ends;
 }
 
+int open_log(const std::filesystem::path& path) {
+  constexpr mode_t kMode = 0666;  // less what umask takes
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
+  require(file >= 0, path.string(), ": cannot be written: ", std::strerror(errno));
+  return file;
+}
+
 struct Process {
   pid_t number = 0;  // 0: it has ended
   int input = -1;    // of one that is far, until it is told to end
@@ -53,10 +60,12 @@ Process start(const ProcessStart& how, const sigset_t& signals) {
   for (const std::string& word : how.command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const auto [input, own_end] = input_with(how.input);
+  const int output = how.log.empty() ? -1 : open_log(how.log);
   const pid_t parent = getpid(), process = fork();
   require(process >= 0, "cannot start a process: ", std::strerror(errno));
   if (process > 0) {
     ::close(input);
+    if (output >= 0) ::close(output);
     if (how.is_far) return {process, own_end};
     ::close(own_end);
     return {process};
@@ -67,6 +76,10 @@ Process start(const ProcessStart& how, const sigset_t& signals) {
   if (getppid() != parent) _exit(127);
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   dup2(input, STDIN_FILENO);
+  if (output >= 0) {
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+  }
   for (const auto& [name, value] : how.environment) setenv(name.c_str(), value.c_str(), 1);
   execvp(arguments.front(), arguments.data());
   std::fprintf(stderr, "mega: %s: cannot be run: %s\n", arguments.front(), std::strerror(errno));
@@ -154,7 +167,8 @@ class HeldSignals {
 
 }  // namespace
 
-GroupEnd run_group(const std::vector<ProcessStart>& starts, std::chrono::seconds grace) {
+GroupEnd run_group(const std::vector<ProcessStart>& starts, std::chrono::seconds grace,
+                   const std::function<void()>& meanwhile) {
   constexpr auto kBeforeKilling = std::chrono::seconds(10);
   constexpr auto kOften = std::chrono::milliseconds(500);
   const HeldSignals signals;
@@ -164,6 +178,7 @@ GroupEnd run_group(const std::vector<ProcessStart>& starts, std::chrono::seconds
     const int signal = signals.wait(kOften);
     if (signal != 0 && signal != SIGCHLD) group.got(signal);
     group.collect();
+    meanwhile();
     const auto now = Clock::now();
     if (group.failed() && !terminate) terminate = now + grace;
     if (terminate && !kill && now >= *terminate) {

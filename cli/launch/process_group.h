@@ -4,6 +4,8 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,6 +19,8 @@ struct ProcessStart {
   std::string input;                               // what it reads from standard input
   // Signals do not get through to it: in place of SIGINT, SIGTERM and SIGHUP, its standard input ends.
   bool is_far = false;
+  // What it prints is added to this file; empty: printed where this one prints.
+  std::filesystem::path log = {};
 };
 
 struct GroupEnd {
@@ -27,7 +31,10 @@ struct GroupEnd {
 // Runs them until all have ended. When one fails, the others get `grace` to find out and end by themselves;
 // who has not ended then is terminated, and killed 10 s later. Of the first that fails without having been
 // able to say why, it is said to standard error. Signals that this process gets are passed on. If this
-// process dies, they are terminated, and the input of those that are far ends.
-GroupEnd run_group(const std::vector<ProcessStart>& starts, std::chrono::seconds grace);
+// process dies, they are terminated, and the input of those that are far ends. `meanwhile` is called twice a
+// second.
+GroupEnd run_group(
+    const std::vector<ProcessStart>& starts, std::chrono::seconds grace,
+    const std::function<void()>& meanwhile = [] {});
 
 }  // namespace mega::cli

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
+#include "cli/seeds.h"
 #include "cli/torch/torch_commands.h"
 #include "mega/base/error.h"
 #include "mega/base/files/json.h"
@@ -30,35 +30,12 @@ struct Train : TrainCommand {
   train::RunResult run_one(const Recipe& recipe, const std::filesystem::path& folder) const;
 };
 
-// "1..5" or "1,2,7".
-std::vector<int64_t> parse_seeds(const std::string& text) {
-  require(text.find_first_not_of("0123456789.,") == std::string::npos,
-          "--seeds: expected 1..5 or 1,2,7, got ", in_quotes(text));
-  std::vector<int64_t> seeds;
-  try {
-    if (const size_t dots = text.find(".."); dots != std::string::npos) {
-      const int64_t first = std::stoll(text.substr(0, dots)), last = std::stoll(text.substr(dots + 2));
-      for (int64_t seed = first; seed <= last && seeds.size() < 1000; ++seed) seeds.push_back(seed);
-    } else {
-      for (const std::string& part : split(text, ',')) seeds.push_back(std::stoll(part));
-    }
-  } catch (const std::exception&) {
-    seeds.clear();
-  }
-  require(!seeds.empty(), "--seeds: expected 1..5 or 1,2,7, got ", in_quotes(text));
-  return seeds;
-}
-
 std::string mean_and_deviation(const std::vector<double>& values, bool share) {
-  double sum = 0.0, squares = 0.0;
-  for (const double x : values) sum += x;
-  const double mean = sum / static_cast<double>(values.size());
-  for (const double x : values) squares += (x - mean) * (x - mean);
-  const double deviation =
-      values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0;
+  const double factor = share ? 100 : 1;
+  const auto [mean, deviation] = mean_deviation(values);
   char text[80];
-  std::snprintf(text, sizeof text, share ? "%.2f %% ± %.2f" : "%.4f ± %.4f", mean * (share ? 100 : 1),
-                deviation * (share ? 100 : 1));
+  std::snprintf(text, sizeof text, share ? "%.2f %% ± %.2f" : "%.4f ± %.4f", mean * factor,
+                deviation * factor);
   return text;
 }
 

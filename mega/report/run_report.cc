@@ -72,6 +72,12 @@ std::string comparison_of(const Report& report) {
   return html::section("Compared with baselines", html);
 }
 
+std::string tables_of(const Report& report) {
+  std::string html;
+  for (const auto& [heading, table] : report.tables) html += html::section(heading, table.html());
+  return html;
+}
+
 std::string charts_of(const Report& report) {
   if (report.charts.empty()) return "";
   std::string html = "<div class=\"charts\">\n";
@@ -162,13 +168,14 @@ std::string metric_text(const char* format, double value) {
 std::string percent_text(double share) { return metric_text("%.1f %%", 100 * share); }
 
 std::string to_html(const Report& report) {
-  return html::page(
-      page_title(report),
-      head_of(report) + summary_of(report) + comparison_of(report) + notes_of(report.notes) +
-          charts_of(report) + samples_of(report) + predictions_of(report) + classes_section(report) +
-          confused_section(report) + examples_section("Worst examples", report.worst) +
-          examples_section("Longest examples", report.longest) + decay_of(report) +
-          configuration_section(report) + "<footer>mega " + escape_markup(version()) + "</footer>\n");
+  return html::page(page_title(report), head_of(report) + summary_of(report) + comparison_of(report) +
+                                            tables_of(report) + notes_of(report.notes) + charts_of(report) +
+                                            samples_of(report) + predictions_of(report) +
+                                            classes_section(report) + confused_section(report) +
+                                            examples_section("Worst examples", report.worst) +
+                                            examples_section("Longest examples", report.longest) +
+                                            decay_of(report) + configuration_section(report) +
+                                            "<footer>mega " + escape_markup(version()) + "</footer>\n");
 }
 
 }  // namespace mega

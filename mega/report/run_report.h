@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mega/report/chart.h"
+#include "mega/report/table.h"
 #include "mega/report/thumbnail.h"
 
 namespace mega {
@@ -34,6 +35,8 @@ struct Report {
     std::vector<ScoreRow> rows;  // in any order; left out if all are the run's own
   };
   Comparison comparison;
+
+  std::vector<std::pair<std::string, Table>> tables;  // with their headings
 
   std::vector<std::string> notes;  // warnings of the run
   std::vector<LineChart> charts;   // loss, accuracy, learning rate, ...

@@ -5,6 +5,7 @@
 #include "mega/base/error.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
+#include "mega/report/html.h"
 #include "mega/report/terminal.h"
 
 namespace mega {
@@ -206,6 +207,16 @@ std::string Table::csv() const {
   std::string text = csv_line(header_);
   for (const Row& row : rows_) text += csv_line(row);
   return text;
+}
+
+std::string Table::html() const {
+  const std::vector<Column> columns = measure(header_, rows_);
+  std::vector<html::Column> titles;
+  for (size_t c = 0; c < header_.size(); ++c)
+    titles.push_back({header_[c], columns[c].numeric ? "number" : "name"});
+  html::Rows cells;
+  for (const Row& row : rows_) cells.emplace_back(row.begin(), row.end());
+  return html::table(titles, cells);
 }
 
 }  // namespace mega

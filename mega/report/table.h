@@ -1,4 +1,4 @@
-// A small text table with plain, Markdown and CSV output.
+// A small text table with plain, Markdown, CSV and HTML output.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,9 @@ class Table {
   void print(std::FILE* to) const;
   std::string markdown() const;
   std::string csv() const;  // RFC 4180
+  std::string html() const;
+
+  bool empty() const { return rows_.empty(); }
 
  private:
   std::vector<std::string> header_;

@@ -1,5 +1,7 @@
 #include "mega/train/run.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -280,12 +282,27 @@ void compare(const Scores& model, const std::vector<BaselineScores>& baselines) 
           ": train longer, or use it (mega train text-linear)");
 }
 
+int64_t peak_memory() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} << 10;  // which the system counts in KiB
+}
+
 void write_result(const fs::path& folder, const RunResult& result) {
   const TrainingState& state = result.outcome.state;
-  const nlohmann::ordered_json json = {
-      {"parameters", result.parameters},       {"updates", state.update},      {"seconds", state.seconds},
-      {"best_update", state.best_update},      {"valid", to_json(state.best)}, {"test", to_json(result.test)},
-      {"baselines", to_json(result.baselines)}};
+  nlohmann::ordered_json json = {{"parameters", result.parameters},
+                                 {"updates", state.update},
+                                 {"seconds", state.seconds},
+                                 {"peak_memory_bytes", peak_memory()},
+                                 {"best_update", state.best_update}};
+  const Scores& judged = state.best.metrics.empty() ? result.test : state.best;
+  if (!judged.metrics.empty()) {
+    json["selected_by"] = metric_key(judged.metrics.front().name);
+    json["higher_is_better"] = judged.higher_is_better;
+  }
+  json["valid"] = to_json(state.best);
+  json["test"] = to_json(result.test);
+  json["baselines"] = to_json(result.baselines);
   write_file(folder / "result.json", json.dump(2) + "\n");
 }
 

@@ -1,4 +1,4 @@
-# Sourced, after helpers.sh, by tests of several processes: a tiny model on tiny expressions, and a look at its runs.
+# Sourced, after helpers.sh, by tests that train: a tiny model on tiny expressions, and a look at its runs.
 export OMP_WAIT_POLICY=passive # small tensors: waiting threads must not spin
 
 cat >"$work/tiny.toml" <<'TOML'

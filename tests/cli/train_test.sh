@@ -1,42 +1,9 @@
 # Training on the command line: train, eval, predict, interruptions of every kind, and resuming.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
-export OMP_WAIT_POLICY=passive # small tensors: waiting threads must not spin
-
-# A tiny model on tiny expressions.
-cat >"$work/tiny.toml" <<'END'
-[model]
-kind = "classifier"
-vocabulary = 24
-classes = 10
-layers = 1
-head = 16
-[model.block]
-width = 16
-values = 32
-shared = 8
-hidden = 32
-chunk = 32
-dropout = 0.1
-[model.block.ema]
-dimension = 4
-[input]
-kind = "text"
-units = "listops"
-[data]
-format = "listops"
-[train]
-learning_rate = 1e-2
-updates = 40
-batch = 16
-average = 0.9
-evaluate = "20u"
-checkpoint = "10u"
-END
-expect 0 "" data make listops --out "$work/data" --train 200 --valid 40 --test 40 --depth 3 --arguments 3 \
-  --min-length 4 --max-length 30
-train=(train "$work/tiny.toml" --data "$work/data" --threads 1)
-newest() { find "$1/checkpoints" -mindepth 1 -maxdepth 1 -name '[0-9]*' | sort | tail -n 1; }
+. "$(dirname "${BASH_SOURCE[0]}")/tiny_run.sh"
+sed -i 's/^norm = .*/dropout = 0.1/; s/^learning_rate = .*/learning_rate = 1e-2/; s/^updates = .*/updates = 40/
+  s/^batch = .*/batch = 16\naverage = 0.9/; s/^evaluate = .*/evaluate = "20u"/; s/^checkpoint = .*/checkpoint = "10u"/' "$work/tiny.toml"
 sum() { sha256sum <"$1" | cut -d ' ' -f 1; }
 
 # train, eval, predict
@@ -120,11 +87,8 @@ done
 # begin RUN: starts training in the background (its PID is $!) and returns after the first checkpoint.
 begin() {
   "$mega" "${train[@]}" --out "$1" --set train.updates=1000000 --set train.evaluate=0 >"$1.log" 2>&1 &
-  for _ in $(seq 100); do
-    if [ -n "$(newest "$1" 2>/dev/null)" ]; then return; fi
-    sleep 0.1
-  done
-  failed "no checkpoint of $1: $(cat "$1.log")"
+  wait_for_checkpoint "$1"
+  [ -n "$(newest "$1")" ] || failed "no checkpoint of $1: $(cat "$1.log")"
 }
 for signal in INT:130 TERM:143 HUP:129; do
   run=$work/${signal%:*}
@@ -147,7 +111,10 @@ for signal in TERM:143 HUP:129; do
   [ $status = "${signal#*:}" ] || failed "status $status after two signals"
   grep -q "stopped; resume with: mega train" "$run.log" || failed "no checkpoint after two signals: $(cat "$run.log")"
 done
-timeout 4 "$mega" "${train[@]}" --out "$work/timeout" --set train.updates=1000000 >"$work/timeout.log" 2>&1
+timeout 600 "$mega" "${train[@]}" --out "$work/timeout" --set train.updates=1000000 >"$work/timeout.log" 2>&1 &
+wait_for_checkpoint "$work/timeout"
+kill -TERM $! # which it passes on as if the time were up
+wait $!
 grep -q "stopped; resume with: mega train" "$work/timeout.log" || failed "no checkpoint after timeout: $(cat "$work/timeout.log")"
 # Nobody reads the output any more.
 "$mega" "${train[@]}" --out "$work/pipe" --set train.updates=1000000 2>&1 >/dev/null | grep -qm 1 "update 20"
@@ -155,7 +122,7 @@ status=${PIPESTATUS[0]}
 [ "$status" = 141 ] || failed "status $status after a closed pipe"
 expect 0 "resumed after update" train --resume --out "$work/pipe" --set train.updates=1000
 # Files that may not grow.
-(ulimit -f 8 && expect 1 "files may have at most 8.0 KiB here (ulimit -f)" "${train[@]}" --out "$work/small-files" &&
+(failures=0 && ulimit -f 8 && expect 1 "files may have at most 8.0 KiB here (ulimit -f)" "${train[@]}" --out "$work/small-files" &&
   expect 1 "File too large" data make listops --out "$work/small" --train 10000 && exit "$failures") ||
   failed "limited size of files"
 

@@ -1,0 +1,265 @@
+// `mega compare`: several models on the same data for the same time, and one report.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/compare/comparison.h"
+#include "cli/launch/process_group.h"
+#include "cli/seeds.h"
+#include "mega/base/error.h"
+#include "mega/base/files/file.h"
+#include "mega/base/files/json.h"
+#include "mega/base/printable.h"
+#include "mega/base/strings.h"
+#include "mega/config/recipe/presets.h"
+#include "mega/report/progress.h"
+
+namespace mega::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CompareCommand {
+  std::string recipe, data, out, time = "20m", tune, seeds = "1";
+  std::vector<std::string> models = {"mega", "transformer"}, changes;
+  int64_t updates = 0;
+  int threads = 0;
+
+  void run();
+
+ private:
+  struct Plan {
+    std::string name;
+    std::vector<std::string> changes;  // of the recipe
+    double recipe_rate = 0.0;
+  };
+
+  Plan plan(const std::string& model) const;
+  void require_same_comparison() const;
+  std::vector<std::string> training(const Plan& plan, const fs::path& folder, int64_t seed, double rate,
+                                    const std::string& budget) const;
+  bool train(const std::vector<std::string>& command, const fs::path& folder, const std::string& what);
+  void search_rate(const Plan& plan, ComparedModel& model);
+  void write(const Comparison& comparison) const;
+  fs::path folder() const { return out; }
+  // Of a budget: seconds, or 1 for a number of updates, of which the time is not known.
+  double cost(const std::string& budget) const { return updates > 0 ? 1.0 : parse_period(budget).count; }
+
+  std::unique_ptr<Progress> progress_;
+  double done_ = 0.0, total_ = 0.0;  // cost of the runs
+};
+
+// "mega" is the recipe's own model, with full attention or in chunks if the name says so; others are kinds.
+CompareCommand::Plan CompareCommand::plan(const std::string& model) const {
+  constexpr const char* kUsualChunk = "128";  // the paper's of the Long Range Arena
+  Plan plan{model, changes, 0.0};
+  Recipe loaded = load_recipe(recipe);
+  if (model == "mega-full") {
+    plan.changes.emplace_back("model.block.chunk=-1");
+  } else if (model == "mega-chunk") {
+    for (const OptionRow& row : option_rows(loaded))
+      if (row.key == "model.block.chunk" && row.value.starts_with('-'))
+        plan.changes.push_back(row.key + "=" + kUsualChunk);
+  } else if (model != "mega") {
+    plan.changes.insert(plan.changes.begin(), "model.kind=" + model);
+  }
+  for (const std::string& assignment : plan.changes) change(loaded, assignment);
+  plan.recipe_rate = loaded.train.learning_rate;
+  return plan;
+}
+
+// Models and seeds may be added to a comparison that is there; anything else would mix what differs.
+void CompareCommand::require_same_comparison() const {
+  const fs::path path = folder() / "settings.json";
+  const nlohmann::json settings = {
+      {"recipe", recipe}, {"data", data},       {"time", updates > 0 ? "" : time},
+      {"tune", tune},     {"updates", updates}, {"set", changes}};
+  if (fs::exists(path)) {
+    const nlohmann::json before = parse_json(read_file(path), path.string());
+    for (const auto& [name, value] : settings.items())
+      require(before.contains(name) && before[name] == value, out, " holds a comparison with another --",
+              name, " (", json_text(before.contains(name) ? before[name] : nlohmann::json()), ", now ",
+              json_text(value), "): choose another folder with --out, or remove it");
+    return;
+  }
+  std::error_code error;
+  fs::create_directories(folder(), error);
+  require(!error, out, ": cannot create this folder: ", error.message());
+  write_file(path, json_text(settings, 2) + "\n");
+}
+
+std::vector<std::string> CompareCommand::training(const Plan& plan, const fs::path& run, int64_t seed,
+                                                  double rate, const std::string& budget) const {
+  char rate_text[32];
+  std::snprintf(rate_text, sizeof rate_text, "%g", rate);
+  std::vector<std::string> command = {fs::read_symlink("/proc/self/exe"),
+                                      "train",
+                                      recipe,
+                                      "--out",
+                                      run,
+                                      "--seed",
+                                      std::to_string(seed),
+                                      updates > 0 ? "--updates" : "--time",
+                                      updates > 0 ? std::to_string(updates) : budget,
+                                      "--threads",
+                                      std::to_string(threads)};
+  if (!data.empty()) command.insert(command.end(), {"--data", data});
+  for (const std::string& assignment : plan.changes) command.insert(command.end(), {"--set", assignment});
+  command.insert(command.end(), {"--set", std::string("train.learning_rate=") + rate_text});
+  if (fs::exists(run / "recipe.json")) command.emplace_back("--resume");
+  return command;
+}
+
+// Whether the run is finished, now or from an earlier time.
+bool CompareCommand::train(const std::vector<std::string>& command, const fs::path& run,
+                           const std::string& what) {
+  if (is_finished(run)) return true;
+  ProcessStart start;
+  start.name = what;
+  start.command = command;
+  start.log = run.string() + ".log";
+  const auto begin = std::chrono::steady_clock::now();
+  const GroupEnd end = run_group({start}, std::chrono::seconds(0), [&] {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    const double seconds = updates > 0 ? 0.0 : elapsed.count();
+    progress_->update(static_cast<int64_t>(std::min(total_, done_ + seconds)), {what});
+  });
+  if (end.signal != 0) {
+    progress_.reset();
+    std::fprintf(stderr, "stopped; the same command goes on\n");
+    throw CLI::RuntimeError(128 + end.signal);
+  }
+  if (end.status != 0) progress_->say(what + " failed: see " + printable(start.log.native()));
+  return end.status == 0 && is_finished(run);
+}
+
+void CompareCommand::search_rate(const Plan& plan, ComparedModel& model) {
+  bool higher_is_better = true;
+  const int64_t seed = parse_seeds(seeds).front();
+  while (const auto rate = next_rate(plan.recipe_rate, model.rates, higher_is_better)) {
+    if (model.rates.size() >= kFewestRates) progress_->set_total(static_cast<int64_t>(total_ += cost(tune)));
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", *rate);
+    const fs::path run = folder() / (plan.name + "-rate-" + text);
+    double valid = kNoScore;
+    if (train(training(plan, run, seed, *rate, tune), run, plan.name + ", learning rate " + text)) {
+      const TrainedRun result = read_trained_run(run);
+      higher_is_better = result.higher_is_better;
+      valid = result.valid;
+    }
+    done_ += cost(tune);
+    model.rates.push_back({*rate, valid});
+  }
+  const TriedRate best = best_rate(model.rates, higher_is_better);
+  require(!std::isnan(best.valid), plan.name,
+          ": no learning rate can be chosen, because no run of the search ",
+          "ended with a validation score; see ", (folder() / (plan.name + "-rate-*.log")).string());
+  model.learning_rate = best.rate;
+}
+
+void CompareCommand::write(const Comparison& comparison) const {
+  write_file(folder() / "comparison.json", json_text(comparison.json(), 2) + "\n");
+  write_file(folder() / "comparison.md", comparison.markdown());
+  write_file(folder() / "comparison.html", comparison.html());
+}
+
+void CompareCommand::run() {
+  const Recipe loaded = load_recipe(recipe);
+  if (out.empty()) out = fs::path("runs") / ("compare-" + fs::path(recipe).stem().string());
+  const std::vector<int64_t> all_seeds = parse_seeds(seeds);
+  for (const std::string& budget : {time, tune})
+    require(budget.empty() || parse_period(budget).unit == Period::Unit::seconds,
+            "expected a time such as 90s, 20m or 2h, got ", in_quotes(budget));
+  std::vector<Plan> plans;
+  for (const std::string& model : models) plans.push_back(plan(model));
+  require_same_comparison();
+
+  Comparison comparison;
+  comparison.recipe = fs::path(recipe).stem().string();
+  comparison.description = loaded.description;
+  comparison.budget = updates > 0 ? with_thousands(updates) + " updates" : time;
+  comparison.command = "mega compare " + recipe + " --models " + join(models, ",") +
+                       (data.empty() ? "" : " --data " + data) +
+                       (updates > 0 ? " --updates " + std::to_string(updates) : " --time " + time) +
+                       (tune.empty() ? "" : " --tune " + tune) + " --seeds " + seeds;
+  for (const std::string& assignment : changes) comparison.command += " --set " + assignment;
+
+  const auto count = [](const auto& list) { return static_cast<double>(list.size()); };
+  const double searches = tune.empty() ? 0.0 : static_cast<double>(kFewestRates) * cost(tune);
+  total_ = count(plans) * (searches + count(all_seeds) * cost(time));
+  progress_ =
+      std::make_unique<Progress>("compare", static_cast<int64_t>(total_), updates > 0 ? "runs" : "seconds");
+  bool all_finished = true;
+  for (const Plan& plan : plans) {
+    ComparedModel model{plan.name, plan.recipe_rate, {}, {}};
+    if (!tune.empty()) search_rate(plan, model);
+    for (const int64_t seed : all_seeds) {
+      const std::string what = plan.name + ", seed " + std::to_string(seed);
+      ComparedRun one{seed, folder() / (plan.name + "-seed-" + std::to_string(seed)), {}};
+      if (train(training(plan, one.folder, seed, model.learning_rate, time), one.folder, what))
+        one.result = read_trained_run(one.folder);
+      else
+        all_finished = false;
+      done_ += cost(time);
+      model.runs.push_back(std::move(one));
+    }
+    comparison.models.push_back(std::move(model));
+    write(comparison);  // what is there already can be looked at
+  }
+  progress_->update(static_cast<int64_t>(total_), {"all models"});
+  progress_.reset();
+  comparison.table().print(stdout);
+  std::printf("report  %s\n", printable((folder() / "comparison.html").native()).c_str());
+  if (!all_finished) throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app) {
+  auto command = std::make_shared<CompareCommand>();
+  CLI::App* sub = app.add_subcommand(
+      "compare", "train several models on the same data for the same time, and report on them side by side");
+  sub->add_option("recipe", command->recipe, "preset (`mega presets`) or .toml file")->required();
+  sub->add_option("--models", command->models,
+                  "mega (the recipe's own model), mega-full, mega-chunk, or a kind of baseline: transformer, "
+                  "s4d, performer, ... (`mega train RECIPE --set model.kind=?` lists them)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str()
+      ->type_name("NAMES");
+  sub->add_option("--data", command->data, "data file or folder (data.path)")->type_name("PATH");
+  CLI::Option* time = sub->add_option("--time", command->time, "time for each run: 90s, 20m, 2h")
+                          ->capture_default_str()
+                          ->type_name("TIME");
+  sub->add_option("--updates", command->updates, "updates of each run, in place of a time")
+      ->check(CLI::PositiveNumber)
+      ->excludes(time);
+  sub->add_option(
+         "--tune", command->tune,
+         "first look for the learning rate of each model on validation data, with runs of this time: "
+         "the recipe's, half and twice of it, and further where the best is at an end")
+      ->type_name("TIME");
+  sub->add_option("--seeds", command->seeds, "repeat with these seeds: 1..3 or 1,2,7")
+      ->capture_default_str()
+      ->type_name("SEEDS");
+  sub->add_option("--set", command->changes, "set any option of all models, key=value; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  sub->add_option("--out", command->out,
+                  "folder of the runs and the report (default: runs/compare-RECIPE); a comparison that was "
+                  "stopped goes on, and models and seeds can be added to it")
+      ->type_name("DIR");
+  sub->add_option("--threads", command->threads, "number of threads (default: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace mega::cli

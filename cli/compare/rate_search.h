@@ -1,0 +1,25 @@
+// A short search for the learning rate of a model: the recipe's own, half and twice of it, and further out as
+// long as the best one lies at an end of what was tried. So no model is compared at a rate that was clearly
+// too low or too high for it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace mega::cli {
+
+struct TriedRate {
+  double rate = 0.0;
+  double valid = 0.0;  // the metric on validation examples; kNoScore: training failed
+};
+
+constexpr size_t kFewestRates = 3, kMostRates = 6;
+
+// The rate to try next; nullopt: enough.
+std::optional<double> next_rate(double recipe_rate, const std::vector<TriedRate>& tried,
+                                bool higher_is_better);
+
+// The best of those tried, of equal ones the first. Not of an empty list.
+TriedRate best_rate(const std::vector<TriedRate>& tried, bool higher_is_better);
+
+}  // namespace mega::cli

@@ -1,0 +1,47 @@
+# Several models side by side: one report, going on where it was stopped, and what is refused.
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/tiny_run.sh"
+
+compare=(compare "$work/tiny.toml" --data "$work/data" --threads 1)
+expect 0 "report  $work/two/comparison.html" "${compare[@]}" --models mega,mega-full,lstm --updates 10 --seeds 1,2 --out "$work/two"
+for model in mega mega-full lstm; do
+  for seed in 1 2; do
+    [ -s "$work/two/$model-seed-$seed/result.json" ] || failed "no run of $model with seed $seed"
+  done
+  grep -q "| $model " "$work/two/comparison.md" || failed "$model is not in the table"
+  grep -q "$model" "$work/two/comparison.html" || failed "$model is not in the report"
+done
+grep -q '"kind": "lstm"' "$work/two/lstm-seed-1/recipe.json" || failed "lstm-seed-1 is no LSTM"
+grep -q '"chunk": -1' "$work/two/mega-full-seed-1/recipe.json" || failed "mega-full-seed-1 is in chunks"
+grep -q '"metric": "accuracy"' "$work/two/comparison.json" || failed "comparison.json names no metric"
+
+# Finished runs are kept; models can be added, other settings not.
+before=$(stat -c %Y.%i "$work/two/mega-seed-1/model.safetensors")
+expect 0 "transformer" "${compare[@]}" --models mega,transformer --updates 10 --seeds 1,2 --out "$work/two"
+[ "$before" = "$(stat -c %Y.%i "$work/two/mega-seed-1/model.safetensors")" ] || failed "a finished run was repeated"
+expect 1 "another --updates" "${compare[@]}" --updates 20 --out "$work/two"
+
+# The learning rate: three at least, the best by validation.
+expect 0 "rate" "${compare[@]}" --models mega --updates 5 --tune 5s --out "$work/tuned"
+[ "$(grep -c '"learning_rate"' "$work/tuned/comparison.json")" -ge 4 ] || failed "no search: $(cat "$work/tuned/comparison.json")"
+
+# Stopped, it goes on.
+"$mega" "${compare[@]}" --models mega --updates 1000000 --out "$work/stopped" >/dev/null 2>"$work/stderr" &
+wait_for_checkpoint "$work/stopped/mega-seed-1"
+kill -INT $!
+wait $!
+[ $? = 130 ] || failed "not 130 after SIGINT"
+grep -q "the same command goes on" "$work/stderr" || failed "no word of going on: $(cat "$work/stderr")"
+[ -s "$work/stopped/mega-seed-1.log" ] || failed "no log"
+
+# What cannot be is refused before anything is trained; a model that fails does not take the others with it.
+expect 1 "expected one of" "${compare[@]}" --models mega,no-such --out "$work/refused"
+expect 1 "expected a time" "${compare[@]}" --time 5u --out "$work/refused"
+expect 1 "--seeds" "${compare[@]}" --seeds one --out "$work/refused"
+expect 2 "recipe" compare
+[ -e "$work/refused" ] && failed "a refused comparison left a folder"
+expect 1 "failed: see" compare "$work/tiny.toml" --data "$work/nowhere" --updates 5 --models mega --out "$work/failing"
+grep -q "nowhere" "$work/failing/mega-seed-1.log" || failed "the log does not say why"
+
+[ $failures = 0 ]
