@@ -17,6 +17,15 @@ namespace mega::distributed {
 // process gets the same bits in either case.
 enum class Wire { exact, bf16 };
 
+// Numbers that are divided among processes: nearly equal pieces, in the order of ranks.
+struct Piece {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return end - begin; }
+};
+inline Piece piece_of(int64_t numbers, int rank, int size) {
+  return {numbers * rank / size, numbers * (rank + 1) / size};
+}
+
 class Communicator : public nn::Communicator {
  public:
   virtual int rank() const = 0;
@@ -25,6 +34,9 @@ class Communicator : public nn::Communicator {
   // The sum over all processes, in place; contiguous float32, float64 or int64 on the CPU.
   void all_reduce_sum(torch::Tensor& x) final { sum(x, Wire::exact); }
   virtual void sum(torch::Tensor& x, Wire wire) = 0;
+  // Every process has its piece (piece_of) of the numbers of x, and gets those of the others; contiguous, on
+  // the CPU.
+  virtual void gather_pieces(torch::Tensor& x) = 0;
   // The bytes of rank 0.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
   // A text of every process, in the order of ranks.

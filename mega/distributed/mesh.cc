@@ -44,12 +44,11 @@ std::span<std::byte> bytes_of(std::span<Number> numbers) {
   return std::as_writable_bytes(numbers);
 }
 
-// Piece i of n nearly equal ones.
+// Piece i of n.
 template <class Number>
 std::span<Number> piece(std::span<Number> all, int i, int n) {
-  const auto k = static_cast<size_t>(i), count = static_cast<size_t>(n);
-  const size_t begin = all.size() * k / count, end = all.size() * (k + 1) / count;
-  return all.subspan(begin, end - begin);
+  const Piece own = piece_of(std::ssize(all), i, n);
+  return all.subspan(static_cast<size_t>(own.begin), static_cast<size_t>(own.size()));
 }
 
 }  // namespace
@@ -167,6 +166,19 @@ void Mesh::sum(torch::Tensor& x, Wire wire) {
     default:
       fail("a sum over processes takes float32, float64 or int64, not ", x.scalar_type());
   }
+}
+
+// Round the ring, as the sums of ring_sum.
+void Mesh::gather_pieces(torch::Tensor& x) {
+  require(x.is_contiguous() && x.device().is_cpu(), "pieces are gathered in a contiguous tensor on the CPU");
+  const int n = size(), next = (rank() + 1) % n, before = (rank() + n - 1) % n;
+  const auto part = [&](int of) {
+    const Piece own = piece_of(x.numel(), (of + n) % n, n);
+    return std::span(static_cast<std::byte*>(x.data_ptr()) + own.begin * x.element_size(),
+                     static_cast<size_t>(own.size() * x.element_size()));
+  };
+  for (int step = 0; step < n - 1; ++step)
+    exchange(next, part(rank() - step), before, part(rank() - step - 1));
 }
 
 void Mesh::broadcast(std::span<std::byte> bytes) {

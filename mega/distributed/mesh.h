@@ -22,6 +22,7 @@ class Mesh final : public Communicator {
   int rank() const override { return members_.rank; }
   int size() const override { return members_.size(); }
   void sum(torch::Tensor& x, Wire wire) override;
+  void gather_pieces(torch::Tensor& x) override;
   void broadcast(std::span<std::byte> bytes) override;
   std::vector<std::string> all_gather(std::string_view own) override;
   int64_t bytes_sent() const override { return bytes_sent_; }

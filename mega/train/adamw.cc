@@ -29,14 +29,15 @@ AdamW::AdamW(std::vector<Tensor> parameters, const TrainOptions& options)
     : AdamW(numbered(std::move(parameters)), options) {}
 
 AdamW::AdamW(const ops::NamedTensors& parameters, const TrainOptions& options,
-             const std::vector<TensorInfo>& tensors)
-    : options_(options) {
+             const std::vector<TensorInfo>& tensors, const distributed::ParameterShares* shares)
+    : options_(options), shares_(shares) {
   for (const auto& [name, parameter] : parameters) {
     require(parameter.is_contiguous(), "AdamW: parameters must be contiguous");
     names_.push_back(name);
     parameters_.push_back(parameter);
-    means_.push_back(torch::zeros_like(parameter));
-    squares_.push_back(torch::zeros_like(parameter));
+    const int64_t numbers = own_numbers(parameters_.size() - 1).size();
+    means_.push_back(torch::zeros({numbers}, parameter.options()));
+    squares_.push_back(torch::zeros({numbers}, parameter.options()));
     factors_.emplace_back();
   }
   std::map<std::string, ParameterGroup> own;
@@ -60,11 +61,29 @@ AdamW::AdamW(const ops::NamedTensors& parameters, const TrainOptions& options,
   }
 }
 
+distributed::Piece AdamW::own_numbers(size_t parameter) const {
+  return shares_ == nullptr ? distributed::Piece{0, parameters_[parameter].numel()} : shares_->own(parameter);
+}
+
+std::vector<Tensor> AdamW::whole(const std::vector<Tensor>& moments) const {
+  std::vector<Tensor> all;
+  if (shares_ == nullptr) {
+    for (size_t i = 0; i < moments.size(); ++i) all.push_back(moments[i].view_as(parameters_[i]));
+    return all;
+  }
+  if (shares_->leads())
+    for (const Tensor& parameter : parameters_) all.push_back(torch::empty_like(parameter));
+  shares_->gather(moments, shares_->leads() ? &all : nullptr);
+  return all;
+}
+
 ops::NamedTensors AdamW::state() const {
+  const torch::NoGradGuard guard;
+  const std::vector<Tensor> means = whole(means_), squares = whole(squares_);
   ops::NamedTensors state = {{"updates", torch::tensor(updates_)}};
-  for (size_t i = 0; i < names_.size(); ++i) {
-    state.emplace_back("mean." + names_[i], means_[i]);
-    state.emplace_back("square." + names_[i], squares_[i]);
+  for (size_t i = 0; i < means.size(); ++i) {
+    state.emplace_back("mean." + names_[i], means[i]);
+    state.emplace_back("square." + names_[i], squares[i]);
   }
   return state;
 }
@@ -73,9 +92,26 @@ void AdamW::load_state(const Safetensors& file) {
   const torch::NoGradGuard guard;
   updates_ = ops::to_tensor(file.at("updates")).item<int64_t>();
   for (size_t i = 0; i < names_.size(); ++i) {
-    means_[i].copy_(ops::to_tensor(file.at("mean." + names_[i])));
-    squares_[i].copy_(ops::to_tensor(file.at("square." + names_[i])));
+    const auto [begin, end] = own_numbers(i);
+    const auto load = [&, begin = begin, end = end](const std::string& name, Tensor& moments) {
+      const Tensor all = ops::to_tensor(file.at(name));
+      require(all.sizes() == parameters_[i].sizes(), name, ": a tensor of ", all.sizes(), ", the model has ",
+              parameters_[i].sizes());
+      moments.copy_(all.view(-1).slice(0, begin, end));
+    };
+    load("mean." + names_[i], means_[i]);
+    load("square." + names_[i], squares_[i]);
   }
+}
+
+void AdamW::share_parameters() {
+  if (shares_ == nullptr) return;
+  std::vector<Tensor> parts;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const auto [begin, end] = own_numbers(i);
+    parts.push_back(parameters_[i].view(-1).slice(0, begin, end));
+  }
+  shares_->gather(parts, &parameters_);
 }
 
 void AdamW::zero_gradients() {
@@ -104,25 +140,28 @@ double AdamW::step(double learning_rate) {
     Tensor& parameter = parameters_[i];
     const double own = learning_rate * factors_[i].learning_rate, rate = own * correction;
     const double decay = own * options_.weight_decay * factors_[i].weight_decay;
+    const auto [first, last] = own_numbers(i);
     const Tensor gradient = parameter.grad().contiguous();
     if (parameter.device().is_cpu() && parameter.scalar_type() == torch::kFloat32) {
-      float *p = parameter.data_ptr<float>(), *m = means_[i].data_ptr<float>(),
+      float *p = parameter.data_ptr<float>() + first, *m = means_[i].data_ptr<float>(),
             *v = squares_[i].data_ptr<float>();
-      const float* g = gradient.data_ptr<float>();
+      const float* g = gradient.data_ptr<float>() + first;
       const kernels::AdamStep step{static_cast<float>(decay),          static_cast<float>(rate),
                                    static_cast<float>(options_.beta1), static_cast<float>(options_.beta2),
                                    static_cast<float>(epsilon),        static_cast<float>(scale)};
-      ops::parallel_rows(parameter.numel(), 1, [&](int64_t begin, int64_t end) {
+      ops::parallel_rows(last - first, 1, [&](int64_t begin, int64_t end) {
         kernels::adam(step, g + begin, p + begin, m + begin, v + begin, end - begin);
       });
       continue;
     }
-    const Tensor clipped = gradient * scale;
+    const Tensor numbers = parameter.view(-1).slice(0, first, last);
+    const Tensor clipped = gradient.view(-1).slice(0, first, last) * scale;
     means_[i].mul_(options_.beta1).add_(clipped, 1.0 - options_.beta1);
     squares_[i].mul_(options_.beta2).addcmul_(clipped, clipped, 1.0 - options_.beta2);
-    parameter.mul_(1.0 - decay);
-    parameter.addcdiv_(means_[i], squares_[i].sqrt().add_(epsilon), -rate);
+    numbers.mul_(1.0 - decay);
+    numbers.addcdiv_(means_[i], squares_[i].sqrt().add_(epsilon), -rate);
   }
+  share_parameters();
   return norm;
 }
 

@@ -7,6 +7,7 @@
 
 #include "mega/config/recipe/train_options.h"
 #include "mega/config/tensor_info.h"
+#include "mega/distributed/parameter_shares.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
 
@@ -22,23 +23,32 @@ class AdamW {
   // `options.groups` match by name; later groups win, and a group that matches nothing is an Error.
   // What no group matches learns as the table of the model's tensors says: with or without weight decay, with
   // the recipe's learning rate or a highest rate of its own, on which the schedule works alike.
+  // With `shares`, which must outlive it, each process has the moments of its own numbers alone and updates
+  // these; step() and state() are then called by all processes.
   AdamW(const ops::NamedTensors& parameters, const TrainOptions& options,
-        const std::vector<TensorInfo>& tensors = {});
+        const std::vector<TensorInfo>& tensors = {}, const distributed::ParameterShares* shares = nullptr);
 
   // Clips the gradients to `options.clip` (0: off), updates with the given learning rate, and returns the
   // gradient norm before clipping. If that is not finite, nothing is updated.
   double step(double learning_rate);
   void zero_gradients();
 
-  // Both moments of every parameter and the number of updates: the training state of the optimiser.
+  // Both moments of every parameter and the number of updates: the training state of the optimiser. Where it
+  // is shared, rank 0 has them all, and the others none.
   ops::NamedTensors state() const;
   void load_state(const Safetensors& file);
 
  private:
-  std::vector<torch::Tensor> parameters_, means_, squares_;
+  distributed::Piece own_numbers(size_t parameter) const;
+  void share_parameters();
+  std::vector<torch::Tensor> whole(const std::vector<torch::Tensor>& moments) const;
+
+  std::vector<torch::Tensor> parameters_;
+  std::vector<torch::Tensor> means_, squares_;  // a row for each parameter, of the numbers that are own
   std::vector<std::string> names_;
   std::vector<ParameterGroup> factors_;  // one per parameter
   TrainOptions options_;
+  const distributed::ParameterShares* shares_;
   int64_t updates_ = 0;
 };
 

@@ -45,13 +45,22 @@ std::string scores_text(const Scores& scores) {
   return join(parts, ", ");
 }
 
+std::unique_ptr<distributed::ParameterShares> make_shares(const torch::nn::Module& model,
+                                                          const ProcessOptions& options,
+                                                          distributed::World* world) {
+  if (world == nullptr || !options.share_optimizer) return nullptr;
+  return std::make_unique<distributed::ParameterShares>(model.parameters(), world->common(),
+                                                        options.bucket << 10);
+}
+
 }  // namespace
 
 Trainer::Trainer(Task& task, const TrainOptions& options, RunSettings settings)
     : task_(task),
       options_(options),
       settings_(std::move(settings)),
-      optimizer_(named_parameters(task.model()), options, task.tensors()),
+      shares_(make_shares(task.model(), options.processes, settings_.world)),
+      optimizer_(named_parameters(task.model()), options, task.tensors(), shares_.get()),
       average_(task.model(), options.average) {
   state_.threads = ops::threads();
   if (settings_.world == nullptr) return;

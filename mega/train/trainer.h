@@ -12,6 +12,7 @@
 
 #include "mega/config/recipe/train_options.h"
 #include "mega/distributed/gradient_sum.h"
+#include "mega/distributed/parameter_shares.h"
 #include "mega/distributed/world.h"
 #include "mega/report/progress.h"
 #include "mega/report/run_report.h"
@@ -102,6 +103,7 @@ class Trainer {
   Task& task_;
   TrainOptions options_;
   RunSettings settings_;
+  std::unique_ptr<distributed::ParameterShares> shares_;  // if processes share the optimiser's state
   AdamW optimizer_;
   WeightAverage average_;
   TrainingState state_;

@@ -30,7 +30,8 @@ chmod +x "$work/bin/ssh"
 printf 'near slots=2 # and a comment\n\nfar\n' >"$work/hosts"
 cd "$work" || exit 1
 PATH=$work/bin:$PATH MEGA_TOKEN=hidden expect 0 "resumed after update 20" launch -n 3 --hosts hosts --master 127.0.0.1 \
-  --port $((20000 + RANDOM % 10000)) -- train --resume --out two --updates 30 --threads 1
+  --port $((20000 + RANDOM % 10000)) -- train --resume --out two --updates 30 --threads 1 \
+  --set train.processes.share_optimizer=true
 [ "$(cut -d : -f 1 bin/calls | sort | xargs)" = "far near near" ] || failed "ssh: $(cat bin/calls)"
 grep -q "MEGA_TOKEN" bin/calls || failed "no token is read: $(cat bin/calls)"
 grep -q "hidden" bin/calls && failed "the token is among the arguments: $(cat bin/calls)"

@@ -57,6 +57,24 @@ TEST(World, RoundedSumsAreTheSameBitsEverywhere) {
   }
 }
 
+TEST(World, PiecesOfAll) {
+  for (const int size : {2, 3, 5}) {
+    expect_none(in_worlds(size, [&](World& world) {
+      for (const int64_t count : {0, 1, 4, 1000, 100'003}) {
+        for (const auto type : {torch::kFloat32, torch::kFloat64, torch::kInt64}) {
+          const Tensor expected = torch::arange(count).to(type);
+          Tensor x = torch::full_like(expected, -1);
+          const auto [begin, end] = piece_of(count, world.rank(), size);
+          x.slice(0, begin, end).copy_(expected.slice(0, begin, end));
+          world.common().gather_pieces(x);
+          EXPECT_TRUE(torch::equal(x, expected)) << size << " ranks, " << count << " numbers";
+        }
+      }
+      world.finish();
+    }));
+  }
+}
+
 TEST(World, TextsAndValuesOfAll) {
   for (const int size : {2, 3, 7}) {
     expect_none(in_worlds(size, [&](World& world) {

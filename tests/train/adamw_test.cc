@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tests/base/helpers.h"
+#include "tests/distributed/worlds.h"
 #include "tests/save_tensors.h"
 
 namespace mega::train {
@@ -223,6 +224,58 @@ TEST(AdamW, StateGoesThroughAFile) {
   EXPECT_PRED2(testing::contains,
                testing::error_of([&] { stranger.load_state(Safetensors::open(folder / "state")); }),
                "mean.c");
+}
+
+// Each process has the moments of its own numbers, and all have the parameters of one that has all.
+TEST(AdamW, SharedByProcesses) {
+  const testing::ScratchFolder folder;
+  for (const auto type : {torch::kFloat32, torch::kFloat64}) {
+    const auto make = [&] {
+      ops::NamedTensors parameters;
+      for (const int64_t size : {5, 1, 41})
+        parameters.emplace_back(
+            std::to_string(size),
+            torch::linspace(-1.0, 1.0, size, type).view({-1, 1}).clone().requires_grad_());
+      return parameters;
+    };
+    const auto step = [](AdamW& optimizer, const ops::NamedTensors& parameters, int number) {
+      for (const auto& [name, parameter] : parameters)
+        const_cast<Tensor&>(parameter).mutable_grad() = (parameter.detach() + number).sin();
+      return optimizer.step(kRate);
+    };
+    TrainOptions o = options();
+    o.clip = 1.0;
+    const ops::NamedTensors expected = make();
+    AdamW alone(expected, o);
+    std::vector<double> norms;
+    for (int i = 0; i < 3; ++i) norms.push_back(step(alone, expected, i));
+    ops::NamedTensors state = alone.state();
+    for (auto& [name, tensor] : state) tensor = tensor.clone();  // alone goes on
+    testing::save_tensors(folder / "state", state);
+    norms.push_back(step(alone, expected, 3));
+
+    distributed::expect_none(distributed::in_worlds(3, [&](distributed::World& world) {
+      const ops::NamedTensors parameters = make();
+      std::vector<Tensor> tensors;
+      for (const auto& [name, parameter] : parameters) tensors.push_back(parameter);
+      const distributed::ParameterShares shares(tensors, world.common(), 64);
+      AdamW optimizer(parameters, o, {}, &shares);
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(step(optimizer, parameters, static_cast<int>(i)), norms[i]) << "update " << i;
+      const ops::NamedTensors gathered = optimizer.state();
+      ASSERT_EQ(gathered.size(), world.leads() ? state.size() : 1);
+      for (size_t i = 0; i < gathered.size(); ++i) {
+        EXPECT_EQ(gathered[i].first, state[i].first);
+        EXPECT_TRUE(gathered[i].second.equal(state[i].second)) << state[i].first;
+      }
+      AdamW resumed(parameters, o, {}, &shares);
+      resumed.load_state(Safetensors::open(folder / "state"));
+      EXPECT_EQ(step(resumed, parameters, 3), norms[3]);
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_TRUE(parameters[i].second.equal(expected[i].second)) << expected[i].first;
+      world.finish();
+    }));
+  }
 }
 
 TEST(AdamW, AGradientThatIsNotFiniteChangesNothing) {

@@ -39,9 +39,13 @@ class Processes : public TranslationTest {
  protected:
   // In double, where models take it: rounding errors of float32 grow with Adam, which divides by the size of
   // small gradients.
-  Remains train(int processes, const Recipe& recipe, const Make& make, bool in_double = true) {
-    const std::filesystem::path folder = folder_.path() / ("run-" + std::to_string(++runs_));
+  // `resumed`: the folder of a run that goes on.
+  Remains train(int processes, const Recipe& recipe, const Make& make, bool in_double = true,
+                const std::filesystem::path& resumed = {}) {
+    const std::filesystem::path folder =
+        resumed.empty() ? folder_.path() / ("run-" + std::to_string(++runs_)) : resumed;
     std::filesystem::create_directories(folder);
+    last_ = folder;
     distributed::in_processes(processes, [&](World* world) {
       Made made = make();
       if (in_double) made.task->model().to(torch::kFloat64);
@@ -49,13 +53,15 @@ class Processes : public TranslationTest {
       const ScratchFolder own;
       RunSettings settings;
       settings.folder = world == nullptr || world->leads() ? folder : own.path();
-      settings.resume = resume_;
+      settings.resume = !resumed.empty();
       settings.world = world;
+      if (settings.resume && world != nullptr) share_checkpoint(*world, settings.folder);
       const Outcome outcome = Trainer(*made.task, recipe.train, settings).run();
       Remains remains;
       for (const nlohmann::json& line : metrics(settings.folder))
         if (line.contains("loss")) remains.push_back(line.at("loss"));
       for (const Metric& metric : outcome.state.best.metrics) remains.push_back(metric.value);
+      const size_t before_weights = remains.size();
       for (const auto& [name, weight] : weights_of(made.task->model())) {
         const torch::Tensor numbers = weight.detach().to(torch::kFloat64).contiguous().view(-1);
         const double* begin = numbers.data_ptr<double>();
@@ -63,8 +69,11 @@ class Processes : public TranslationTest {
       }
       // Every process has the same weights, to the bit.
       if (world != nullptr)
-        world->require_same("weights", std::string(reinterpret_cast<const char*>(remains.data()),
-                                                   remains.size() * sizeof(double)));
+        world->require_same("weights",
+                            std::string(reinterpret_cast<const char*>(remains.data() + before_weights),
+                                        (remains.size() - before_weights) * sizeof(double)));
+      if (world != nullptr && world->leads())
+        write_file(folder / "sent", std::to_string(world->common().bytes_sent()));
       if (world == nullptr || world->leads())
         write_file(folder / "remains", std::string(reinterpret_cast<const char*>(remains.data()),
                                                    remains.size() * sizeof(double)));
@@ -99,7 +108,7 @@ class Processes : public TranslationTest {
     }
   }
 
-  bool resume_ = false;
+  std::filesystem::path last_;  // folder of the last run
 
  private:
   int runs_ = 0;
@@ -115,6 +124,48 @@ TEST_F(Processes, BatchNormAndAccumulation) {
     recipe.train.average = 0.9;
     expect_equal_runs(recipe, letters_task);
   }
+}
+
+// Each process has a part of the moments; the checkpoint has them all, and any number goes on from it.
+TEST_F(Processes, SharedOptimizer) {
+  Recipe recipe = letters_recipe();
+  recipe.train.batch = 7;
+  recipe.train.clip = 0.5;
+  recipe.train.weight_decay = 0.1;
+  recipe.train.average = 0.9;
+  recipe.train.processes.bucket = 1;  // several rows
+  recipe.train.processes.share_optimizer = true;
+  expect_equal_runs(recipe, letters_task);
+  expect_equal_runs(recipe, letters_task, 1e-3, /*in_double=*/false);
+
+  recipe.train.schedule = Schedule::constant;
+  recipe.train.evaluate = "20u";
+  recipe.train.checkpoint = "20u";
+  recipe.train.keep = 100;
+  const Make make = [&] { return letters_task(recipe); };
+  recipe.train.updates = 40;
+  const Remains alone = train(1, recipe, make);
+  const Safetensors expected = Safetensors::open(last_ / "checkpoints/00000020/training.safetensors");
+  for (const int processes : {1, 2, 4}) {
+    SCOPED_TRACE(processes);
+    recipe.train.updates = 20;
+    train(3, recipe, make);
+    const Safetensors found = Safetensors::open(last_ / "checkpoints/00000020/training.safetensors");
+    ASSERT_EQ(found.tensors().size(), expected.tensors().size());
+    for (const TensorView& tensor : expected.tensors())
+      EXPECT_TRUE(torch::allclose(ops::to_tensor(tensor), ops::to_tensor(found.at(tensor.name)), 1e-6, 1e-9))
+          << tensor.name;
+    recipe.train.updates = 40;
+    expect_equal(train(processes, recipe, make, true, last_), alone, 1e-4);
+  }
+
+  // Of two processes, each sends its half of the parameters in every update.
+  const auto sent = [&](bool shared) {
+    recipe.train.processes.share_optimizer = shared;
+    train(2, recipe, make);
+    return std::stod(read_file(last_ / "sent"));
+  };
+  EXPECT_GT(sent(true) - sent(false), 0.8 * 40 * 0.5 * sizeof(double) * static_cast<double>(alone.size()));
 }
 
 // Some processes have no example of a batch.

@@ -127,12 +127,15 @@ struct ProcessOptions {
   GradientWire wire = GradientWire::exact;
   bool overlap = true;
   int64_t bucket = 4096;
+  bool share_optimizer = false;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
     v.field("wire", self.wire, "gradients travel as they are, or rounded to bf16, in half the bytes");
     v.field("overlap", self.overlap, "send gradients while the backward pass still computes others");
     v.field("bucket", self.bucket, "KiB of gradients that are sent together", Range{1, 1e6});
+    v.field("share_optimizer", self.share_optimizer,
+            "each process keeps and updates a part of Adam's moments, and sends the others its parameters");
   }
 };
 
