@@ -63,8 +63,11 @@ Tensor favor_features(const Tensor& x, const Tensor& projection, int64_t heads, 
 Tensor orthogonal_features(int64_t features, int64_t width) {
   std::vector<Tensor> blocks;
   for (int64_t first = 0; first < features; first += width) {
-    const Tensor q = std::get<0>(torch::linalg_qr(torch::randn({width, width})));
-    blocks.push_back(q.t().narrow(0, 0, std::min(width, features - first)));
+    // Q of a decomposition is distributed evenly over the rotations only if R has a positive diagonal; else
+    // its rows lean to one side, and so does the estimate, however many features there are.
+    const auto [q, r] = torch::linalg_qr(torch::randn({width, width}));
+    const Tensor rows = (q * r.diag().sign()).t();
+    blocks.push_back(rows.narrow(0, 0, std::min(width, features - first)));
   }
   const Tensor lengths = torch::randn({features, width}).norm(2, 1, true);
   return torch::cat(blocks) * lengths;
