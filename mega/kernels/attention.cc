@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "mega/kernels/attention_weight-inl.h"
@@ -37,6 +38,11 @@ class Scratch {
     next_ += round_up(floats, 64);
     return piece;
   }
+  template <class Element>  // of 32 bits
+  Element* take_elements(int64_t count) {
+    static_assert(sizeof(Element) == sizeof(float));
+    return reinterpret_cast<Element*>(take(count));
+  }
 
  private:
   float* next_;
@@ -49,6 +55,65 @@ class Scratch {
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
+// What the products of a block are made of: the left factors that are not packed. Of float, inputs and tiles
+// of scores are multiplied where they are.
+struct WideFactors {
+  using Input = float;
+  using Element = float;
+  using Product = FloatProduct;
+  static constexpr bool kCopies = false;
+  static HWY_INLINE int64_t Depth(int64_t count) { return count; }
+  static HWY_INLINE LeftFactor<float> Rows(const float* x, int64_t stride, int64_t, int64_t, float*) {
+    return {x, stride, 1};
+  }
+  static HWY_INLINE LeftFactor<float> Tile(const float* tile, int64_t, int64_t, float*) {
+    return {tile, kKeyTile, 1};
+  }
+  static HWY_INLINE LeftFactor<float> Transposed(const float* tile, int64_t, int64_t, float*) {
+    return {tile, 1, kKeyTile};
+  }
+};
+
+// Of bf16, they are copied as pairs: of neighbouring columns, or for a transposed tile of neighbouring rows.
+template <bool kNative>
+struct NarrowFactors {
+  using Input = uint16_t;
+  using Element = Pair;
+  using Product = PairProduct<kNative>;
+  static constexpr bool kCopies = true;
+  static HWY_INLINE int64_t Depth(int64_t count) { return PairsOf(count); }
+  static HWY_INLINE LeftFactor<Pair> Rows(const uint16_t* x, int64_t stride, int64_t rows, int64_t columns,
+                                          Pair* pairs) {
+    const int64_t depth = PairsOf(columns);
+    for (int64_t r = 0; r < rows; ++r) {
+      if (columns % 2 != 0) pairs[(r + 1) * depth - 1] = 0;
+      std::memcpy(pairs + r * depth, x + r * stride, static_cast<size_t>(columns) * sizeof(uint16_t));
+    }
+    return {pairs, depth, 1};
+  }
+  static HWY_INLINE LeftFactor<Pair> Tile(const float* tile, int64_t rows, int64_t width, Pair* pairs) {
+    const WholeView view;
+    auto* narrow = reinterpret_cast<uint16_t*>(pairs);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < width; c += static_cast<int64_t>(hn::Lanes(Floats())))
+        view.Store(view.Load(tile + r * kKeyTile + c), narrow + r * kKeyTile + c);
+    return {pairs, kKeyTile / 2, 1};
+  }
+  static HWY_INLINE LeftFactor<Pair> Transposed(const float* tile, int64_t rows, int64_t width, Pair* pairs) {
+    const WholeView view;
+    for (int64_t r = 0; r < rows; r += 2) {
+      const float* first = tile + r * kKeyTile;
+      for (int64_t c = 0; c < width; c += static_cast<int64_t>(hn::Lanes(Floats()))) {
+        auto pair = RoundToBfloats(view.Load(first + c));
+        if (r + 1 < rows)
+          pair = hn::Or(pair, hn::ShiftLeft<16>(RoundToBfloats(view.Load(first + kKeyTile + c))));
+        hn::Store(pair, Pairs(), pairs + r / 2 * kKeyTile + c);
+      }
+    }
+    return {pairs, 1, kKeyTile};
+  }
+};
+
 // The parameters of one row of scores within a tile.
 struct ScoreRow {
   float scale;
@@ -57,7 +122,8 @@ struct ScoreRow {
   int64_t visible;      // keys of the tile that the causal mask lets this query see
 };
 
-HWY_INLINE ScoreRow RowOf(const AttentionBlock& block, int64_t query, int64_t first_key, int64_t keys,
+template <class T>
+HWY_INLINE ScoreRow RowOf(const AttentionBlockOf<T>& block, int64_t query, int64_t first_key, int64_t keys,
                           const float* hidden) {
   const int64_t position = block.first_position + query;
   const float scale = block.scale_by_position ? block.scale / static_cast<float>(position + 1) : block.scale;
@@ -77,7 +143,9 @@ HWY_INLINE Vector Score(Floats d, const ScoreRow& row, const float* products, in
   return hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(left)), s, hn::Set(d, -kInfinity));
 }
 
-void FillHidden(const AttentionBlock& block, int64_t first, int64_t count, int64_t width, float* hidden) {
+template <class T>
+void FillHidden(const AttentionBlockOf<T>& block, int64_t first, int64_t count, int64_t width,
+                float* hidden) {
   for (int64_t j = 0; j < width; ++j) {
     const bool seen = j < count && (block.padding == nullptr || block.padding[first + j] == 0);
     hidden[j] = seen ? 0.0f : -kInfinity;
@@ -85,7 +153,8 @@ void FillHidden(const AttentionBlock& block, int64_t first, int64_t count, int64
 }
 
 // Multiplies a row of weights by its dropout mask.
-HWY_INLINE void DropRow(const AttentionBlock& block, int64_t query, int64_t first_key, int64_t width,
+template <class T>
+HWY_INLINE void DropRow(const AttentionBlockOf<T>& block, int64_t query, int64_t first_key, int64_t width,
                         float* weights) {
   const Floats d;
   const DropoutRow<Floats> mask(d, block.dropout, block.dropout_row + static_cast<uint64_t>(query));
@@ -128,13 +197,19 @@ HWY_INLINE void ScaleRow(float* x, int64_t n, float factor) {
   for (int64_t i = 0; i < n; ++i) x[i] *= factor;
 }
 
-template <AttentionFunction kFunction>
-void Forward(const AttentionBlock& block, int64_t begin, int64_t end, float* HWY_RESTRICT out,
-             int64_t out_stride, float* HWY_RESTRICT normalizer, float* scratch_memory) {
+template <AttentionFunction kFunction, class Factors>
+void Forward(const AttentionBlockOf<typename Factors::Input>& block, int64_t begin, int64_t end,
+             float* HWY_RESTRICT out, int64_t out_stride, float* HWY_RESTRICT normalizer,
+             float* scratch_memory) {
   constexpr bool kSoftmax = kFunction == AttentionFunction::softmax;
+  using Element = typename Factors::Element;
+  using Product = typename Factors::Product;
+  const int64_t depth = Factors::Depth(block.shared);
   Scratch scratch(scratch_memory);
-  float* keys_packed = scratch.take(PackedSize(block.shared, kKeyTile));
-  float* values_packed = scratch.take(PackedSize(kKeyTile, block.values));
+  auto* keys_packed = scratch.take_elements<Element>(PackedSize(depth, kKeyTile));
+  auto* values_packed = scratch.take_elements<Element>(PackedSize(Factors::Depth(kKeyTile), block.values));
+  auto* queries = scratch.take_elements<Element>(Factors::kCopies ? kQueryTile * depth : 0);
+  auto* weights = scratch.take_elements<Element>(Factors::kCopies ? kQueryTile * kKeyTile / 2 : 0);
   float* scores = scratch.take(kQueryTile * kKeyTile);
   float* hidden = scratch.take(kKeyTile);
   float* maxima = scratch.take(end - begin) - begin;
@@ -147,14 +222,14 @@ void Forward(const AttentionBlock& block, int64_t begin, int64_t end, float* HWY
   for (int64_t j = 0; j < keys; j += kKeyTile) {
     const int64_t count = std::min(kKeyTile, keys - j);
     const int64_t width = round_up(count, PanelWidth());
-    PackPanels(block.k + j * block.k_stride, 1, block.k_stride, block.shared, count, keys_packed);
-    PackPanels(block.v + j * block.v_stride, block.v_stride, 1, count, block.values, values_packed);
+    PackTransposed(block.k + j * block.k_stride, block.k_stride, block.shared, count, keys_packed);
+    PackRows(block.v + j * block.v_stride, block.v_stride, count, block.values, values_packed);
     FillHidden(block, j, count, width, hidden);
     for (int64_t i = begin; i < end; i += kQueryTile) {
       const int64_t rows = std::min(kQueryTile, end - i);
       if (block.causal && block.first_position + i + rows <= j) continue;
-      Multiply<false>(rows, width, block.shared, {block.q + i * block.q_stride, block.q_stride, 1},
-                      keys_packed, scores, kKeyTile);
+      const auto q = Factors::Rows(block.q + i * block.q_stride, block.q_stride, rows, block.shared, queries);
+      Multiply<Product, false>(rows, width, depth, q, keys_packed, scores, kKeyTile);
       for (int64_t r = 0; r < rows; ++r) {
         const ScoreRow row = RowOf(block, i + r, j, count, hidden);
         float* products = scores + r * kKeyTile;
@@ -166,11 +241,12 @@ void Forward(const AttentionBlock& block, int64_t begin, int64_t end, float* HWY
         }
         if (block.dropout.active()) DropRow(block, i + r, j, width, products);
       }
-      const LeftFactor weights{scores, kKeyTile, 1};
+      const auto p = Factors::Tile(scores, rows, width, weights);
+      float* to = out + i * out_stride;
       if (j == 0) {
-        Multiply<false>(rows, block.values, count, weights, values_packed, out + i * out_stride, out_stride);
+        Multiply<Product, false>(rows, block.values, Factors::Depth(count), p, values_packed, to, out_stride);
       } else {
-        Multiply<true>(rows, block.values, count, weights, values_packed, out + i * out_stride, out_stride);
+        Multiply<Product, true>(rows, block.values, Factors::Depth(count), p, values_packed, to, out_stride);
       }
     }
   }
@@ -185,8 +261,8 @@ void Forward(const AttentionBlock& block, int64_t begin, int64_t end, float* HWY
 
 // Computes a row of weights and score gradients from the products q.k and dout.v. On return `products` holds
 // the weights (with dropout) and `dproducts` the gradient of q.k.
-template <AttentionFunction kFunction>
-HWY_INLINE void BackwardRow(const AttentionBlock& block, const AttentionGradients& gradients,
+template <AttentionFunction kFunction, class T>
+HWY_INLINE void BackwardRow(const AttentionBlockOf<T>& block, const AttentionGradientsOf<T>& gradients,
                             const ScoreRow& row, int64_t query, int64_t first_key, int64_t width,
                             float* HWY_RESTRICT products, float* HWY_RESTRICT dproducts) {
   constexpr bool kSoftmax = kFunction == AttentionFunction::softmax;
@@ -195,14 +271,13 @@ HWY_INLINE void BackwardRow(const AttentionBlock& block, const AttentionGradient
   float inner = 0.0f, normalizer = 0.0f;
   if constexpr (kSoftmax) {
     // sum_j p_j dp_j = dout . out
-    const float* out = gradients.out + query * gradients.out_stride;
-    const float* dout = gradients.dout + query * gradients.dout_stride;
+    const T* out = gradients.out + query * gradients.out_stride;
+    const T* dout = gradients.dout + query * gradients.dout_stride;
     Vector sum = hn::Zero(d);
-    int64_t c = 0;
-    for (; c + lanes <= block.values; c += lanes)
-      sum = hn::MulAdd(hn::LoadU(d, out + c), hn::LoadU(d, dout + c), sum);
+    ForVectors(block.values, [&](auto view, int64_t c) HWY_ATTR {
+      sum = hn::MulAdd(view.Load(out + c), view.Load(dout + c), sum);
+    });
     inner = hn::GetLane(hn::SumOfLanes(d, sum));
-    for (; c < block.values; ++c) inner += out[c] * dout[c];
     normalizer = gradients.normalizer[query];
   }
   const bool drop = block.dropout.active();
@@ -237,15 +312,26 @@ HWY_INLINE void BackwardRow(const AttentionBlock& block, const AttentionGradient
   }
 }
 
-template <AttentionFunction kFunction>
-void Backward(const AttentionBlock& block, int64_t begin, int64_t end, const AttentionGradients& gradients,
-              float* scratch_memory) {
+template <AttentionFunction kFunction, class Factors>
+void Backward(const AttentionBlockOf<typename Factors::Input>& block, int64_t begin, int64_t end,
+              const AttentionGradientsOf<typename Factors::Input>& gradients, float* scratch_memory) {
+  using Element = typename Factors::Element;
+  using Product = typename Factors::Product;
+  const int64_t shared = block.shared, values = block.values;
+  const int64_t of_keys = Factors::Depth(kKeyTile), of_queries = Factors::Depth(kQueryTile);
+  const int64_t of_shared = Factors::Depth(shared), of_values = Factors::Depth(values);
   Scratch scratch(scratch_memory);
-  float* keys_transposed = scratch.take(PackedSize(block.shared, kKeyTile));
-  float* keys_packed = scratch.take(PackedSize(kKeyTile, block.shared));
-  float* values_transposed = scratch.take(PackedSize(block.values, kKeyTile));
-  float* queries_packed = scratch.take(PackedSize(kQueryTile, block.shared));
-  float* dout_packed = scratch.take(PackedSize(kQueryTile, block.values));
+  const auto copy = [&](int64_t elements) {
+    return scratch.take_elements<Element>(Factors::kCopies ? elements : 0);
+  };
+  auto* keys_transposed = scratch.take_elements<Element>(PackedSize(of_shared, kKeyTile));
+  auto* keys_packed = scratch.take_elements<Element>(PackedSize(of_keys, shared));
+  auto* values_transposed = scratch.take_elements<Element>(PackedSize(of_values, kKeyTile));
+  auto* queries_packed = scratch.take_elements<Element>(PackedSize(of_queries, shared));
+  auto* dout_packed = scratch.take_elements<Element>(PackedSize(of_queries, values));
+  Element* query_rows = copy(kQueryTile * of_shared);
+  Element* dout_rows = copy(kQueryTile * of_values);
+  Element* tile = copy(kQueryTile * kKeyTile / 2);
   float* scores = scratch.take(kQueryTile * kKeyTile);
   float* dscores = scratch.take(kQueryTile * kKeyTile);
   float* hidden = scratch.take(kKeyTile);
@@ -253,64 +339,90 @@ void Backward(const AttentionBlock& block, int64_t begin, int64_t end, const Att
   for (int64_t j = begin; j < end; j += kKeyTile) {
     const int64_t count = std::min(kKeyTile, end - j);
     const int64_t width = round_up(count, PanelWidth());
-    const float* k = block.k + j * block.k_stride;
-    const float* v = block.v + j * block.v_stride;
+    const auto* k = block.k + j * block.k_stride;
+    const auto* v = block.v + j * block.v_stride;
     float* dk = gradients.dk + j * gradients.dk_stride;
     float* dv = gradients.dv + j * gradients.dv_stride;
-    PackPanels(k, 1, block.k_stride, block.shared, count, keys_transposed);
-    PackPanels(k, block.k_stride, 1, count, block.shared, keys_packed);
-    PackPanels(v, 1, block.v_stride, block.values, count, values_transposed);
+    PackTransposed(k, block.k_stride, shared, count, keys_transposed);
+    PackRows(k, block.k_stride, count, shared, keys_packed);
+    PackTransposed(v, block.v_stride, values, count, values_transposed);
     FillHidden(block, j, count, width, hidden);
     for (int64_t c = 0; c < count; ++c) {
-      std::fill_n(dk + c * gradients.dk_stride, block.shared, 0.0f);
-      std::fill_n(dv + c * gradients.dv_stride, block.values, 0.0f);
+      std::fill_n(dk + c * gradients.dk_stride, shared, 0.0f);
+      std::fill_n(dv + c * gradients.dv_stride, values, 0.0f);
     }
     const int64_t first = block.causal ? std::max<int64_t>(0, j - block.first_position) : 0;
     for (int64_t i = first; i < block.queries; i += kQueryTile) {
       const int64_t rows = std::min(kQueryTile, block.queries - i);
-      const float* q = block.q + i * block.q_stride;
-      const float* dout = gradients.dout + i * gradients.dout_stride;
-      PackPanels(q, block.q_stride, 1, rows, block.shared, queries_packed);
-      PackPanels(dout, gradients.dout_stride, 1, rows, block.values, dout_packed);
-      Multiply<false>(rows, width, block.shared, {q, block.q_stride, 1}, keys_transposed, scores, kKeyTile);
-      Multiply<false>(rows, width, block.values, {dout, gradients.dout_stride, 1}, values_transposed, dscores,
-                      kKeyTile);
+      const auto* q = block.q + i * block.q_stride;
+      const auto* dout = gradients.dout + i * gradients.dout_stride;
+      PackRows(q, block.q_stride, rows, shared, queries_packed);
+      PackRows(dout, gradients.dout_stride, rows, values, dout_packed);
+      Multiply<Product, false>(rows, width, of_shared,
+                               Factors::Rows(q, block.q_stride, rows, shared, query_rows), keys_transposed,
+                               scores, kKeyTile);
+      Multiply<Product, false>(rows, width, of_values,
+                               Factors::Rows(dout, gradients.dout_stride, rows, values, dout_rows),
+                               values_transposed, dscores, kKeyTile);
       for (int64_t r = 0; r < rows; ++r) {
         const ScoreRow row = RowOf(block, i + r, j, count, hidden);
         BackwardRow<kFunction>(block, gradients, row, i + r, j, width, scores + r * kKeyTile,
                                dscores + r * kKeyTile);
       }
-      Multiply<true>(count, block.values, rows, {scores, 1, kKeyTile}, dout_packed, dv, gradients.dv_stride);
-      Multiply<true>(count, block.shared, rows, {dscores, 1, kKeyTile}, queries_packed, dk,
-                     gradients.dk_stride);
-      Multiply<true>(rows, block.shared, count, {dscores, kKeyTile, 1}, keys_packed,
-                     gradients.dq + i * gradients.dq_stride, gradients.dq_stride);
+      const int64_t depth = Factors::Depth(rows);
+      Multiply<Product, true>(count, values, depth, Factors::Transposed(scores, rows, width, tile),
+                              dout_packed, dv, gradients.dv_stride);
+      Multiply<Product, true>(count, shared, depth, Factors::Transposed(dscores, rows, width, tile),
+                              queries_packed, dk, gradients.dk_stride);
+      Multiply<Product, true>(rows, shared, Factors::Depth(count), Factors::Tile(dscores, rows, width, tile),
+                              keys_packed, gradients.dq + i * gradients.dq_stride, gradients.dq_stride);
     }
   }
 }
 
-void ForwardDispatch(const AttentionBlock& block, int64_t begin, int64_t end, float* out, int64_t out_stride,
-                     float* normalizer, float* scratch) {
-  switch (block.function) {
-    case AttentionFunction::softmax:
-      return Forward<AttentionFunction::softmax>(block, begin, end, out, out_stride, normalizer, scratch);
-    case AttentionFunction::relu2:
-      return Forward<AttentionFunction::relu2>(block, begin, end, out, out_stride, normalizer, scratch);
-    case AttentionFunction::laplace:
-      return Forward<AttentionFunction::laplace>(block, begin, end, out, out_stride, normalizer, scratch);
+// Calls body with the function as a compile-time constant.
+template <class Body>
+HWY_INLINE void WithFunction(AttentionFunction function, const Body& body) {
+  using F = AttentionFunction;
+  switch (function) {
+    case F::softmax:
+      return body(std::integral_constant<F, F::softmax>());
+    case F::relu2:
+      return body(std::integral_constant<F, F::relu2>());
+    case F::laplace:
+      return body(std::integral_constant<F, F::laplace>());
   }
 }
 
-void BackwardDispatch(const AttentionBlock& block, int64_t begin, int64_t end,
-                      const AttentionGradients& gradients, float* scratch) {
-  switch (block.function) {
-    case AttentionFunction::softmax:
-      return Backward<AttentionFunction::softmax>(block, begin, end, gradients, scratch);
-    case AttentionFunction::relu2:
-      return Backward<AttentionFunction::relu2>(block, begin, end, gradients, scratch);
-    case AttentionFunction::laplace:
-      return Backward<AttentionFunction::laplace>(block, begin, end, gradients, scratch);
-  }
+// Calls body with the factors for inputs of type T.
+template <class T, class Body>
+HWY_INLINE void WithFactors(const Body& body) {
+  if constexpr (std::is_same_v<T, float>) return body(WideFactors());
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (std::is_same_v<T, uint16_t>)
+    if (native_bf16()) return body(NarrowFactors<true>());
+#endif
+  if constexpr (std::is_same_v<T, uint16_t>) return body(NarrowFactors<false>());
+}
+
+template <class T>
+void ForwardAny(const AttentionBlockOf<T>& block, int64_t begin, int64_t end, float* out, int64_t out_stride,
+                float* normalizer, float* scratch) {
+  WithFunction(block.function, [&](auto function) {
+    WithFactors<T>([&](auto factors) {
+      Forward<function(), decltype(factors)>(block, begin, end, out, out_stride, normalizer, scratch);
+    });
+  });
+}
+
+template <class T>
+void BackwardAny(const AttentionBlockOf<T>& block, int64_t begin, int64_t end,
+                 const AttentionGradientsOf<T>& gradients, float* scratch) {
+  WithFunction(block.function, [&](auto function) {
+    WithFactors<T>([&](auto factors) {
+      Backward<function(), decltype(factors)>(block, begin, end, gradients, scratch);
+    });
+  });
 }
 
 }  // namespace mega::kernels::HWY_NAMESPACE
@@ -319,26 +431,41 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-MEGA_EXPORT(ForwardDispatch);
-MEGA_EXPORT(BackwardDispatch);
+MEGA_EXPORT_T(ForwardAny);
+MEGA_EXPORT_T(BackwardAny);
 
 int64_t attention_scratch(int64_t queries, int64_t shared, int64_t values) {
-  // Panels are at most 64 columns wide; the backward pass needs more than the forward pass.
+  // Panels are at most 64 columns wide; the backward pass needs more than the forward pass. bf16 packs two
+  // values into an element and has copies of left factors beside that.
   const int64_t z = round_up(shared, 64), v = round_up(values, 64);
   const int64_t packed = kKeyTile * (2 * z + v) + kQueryTile * (z + v);
-  return packed + 2 * kQueryTile * kKeyTile + kKeyTile + 2 * round_up(queries, 64) + 16 * 64;
+  const int64_t copies = kQueryTile * (z + v + kKeyTile) / 2;
+  const int64_t factors = std::max(packed, packed / 2 + copies);
+  return factors + 2 * kQueryTile * kKeyTile + kKeyTile + 2 * round_up(queries, 64) + 16 * 64;
 }
 
 void attention_forward(const AttentionBlock& block, int64_t begin, int64_t end, float* out,
                        int64_t out_stride, float* normalizer, float* scratch) {
   if (begin >= end) return;
-  MEGA_DISPATCH(ForwardDispatch)(block, begin, end, out, out_stride, normalizer, scratch);
+  MEGA_DISPATCH_T(ForwardAny, float)(block, begin, end, out, out_stride, normalizer, scratch);
+}
+
+void attention_forward(const NarrowAttentionBlock& block, int64_t begin, int64_t end, float* out,
+                       int64_t out_stride, float* normalizer, float* scratch) {
+  if (begin >= end) return;
+  MEGA_DISPATCH_T(ForwardAny, uint16_t)(block, begin, end, out, out_stride, normalizer, scratch);
 }
 
 void attention_backward(const AttentionBlock& block, int64_t begin, int64_t end,
                         const AttentionGradients& gradients, float* scratch) {
   if (begin >= end) return;
-  MEGA_DISPATCH(BackwardDispatch)(block, begin, end, gradients, scratch);
+  MEGA_DISPATCH_T(BackwardAny, float)(block, begin, end, gradients, scratch);
+}
+
+void attention_backward(const NarrowAttentionBlock& block, int64_t begin, int64_t end,
+                        const NarrowAttentionGradients& gradients, float* scratch) {
+  if (begin >= end) return;
+  MEGA_DISPATCH_T(BackwardAny, uint16_t)(block, begin, end, gradients, scratch);
 }
 
 }  // namespace mega::kernels

@@ -20,3 +20,13 @@
 
 #define MEGA_DISPATCH(name) \
   (*name##InstructionSets[static_cast<size_t>(::mega::kernels::chosen_instruction_set())])
+
+// The same for a kernel that is a template over types: MEGA_DISPATCH_T(ScaleRows, float)(x, n).
+#define MEGA_EXPORT_T(name)                                                                       \
+  template <class... T>                                                                           \
+  static constexpr decltype(&HWY_STATIC_DISPATCH(name<T...>)) name##InstructionSets[] = {         \
+      &HWY_STATIC_DISPATCH(name<T...>), HWY_CHOOSE_SSE4(name<T...>), HWY_CHOOSE_AVX2(name<T...>), \
+      HWY_CHOOSE_AVX3(name<T...>)}
+
+#define MEGA_DISPATCH_T(name, ...) \
+  (*name##InstructionSets<__VA_ARGS__>[static_cast<size_t>(::mega::kernels::chosen_instruction_set())])

@@ -29,29 +29,58 @@ HWY_INLINE Vector FromBfloats(hn::Vec<Bfloats> bits) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(wide, bits)));
 }
 
-// Loads and stores whole vectors; loads from uint16_t convert from bf16.
+// The nearest bf16 values, ties to even, in the lower halves of 32 bits. NaN stays NaN: rounding could wrap
+// its bits around.
+HWY_INLINE auto RoundToBfloats(Vector v) {
+  const hn::Rebind<uint32_t, Floats> wide;
+  const auto bits = hn::BitCast(wide, v);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(wide, 1u));
+  const auto rounded = hn::Add(hn::Add(bits, hn::Set(wide, 0x7FFFu)), odd);
+  const auto quiet = hn::Or(bits, hn::Set(wide, 0x400000u));
+  return hn::ShiftRight<16>(hn::IfThenElse(hn::RebindMask(wide, hn::IsNaN(v)), quiet, rounded));
+}
+HWY_INLINE hn::Vec<Bfloats> ToBfloats(Vector v) {
+  return hn::DemoteTo(Bfloats(), hn::BitCast(hn::Rebind<int32_t, Floats>(), RoundToBfloats(v)));
+}
+
+// Loads and stores whole vectors, converting from and to bf16 at pointers to uint16_t.
 struct WholeView {
   HWY_INLINE Vector Load(const float* p) const { return hn::LoadU(Floats(), p); }
   HWY_INLINE Vector Load(const uint16_t* p) const { return FromBfloats(hn::LoadU(Bfloats(), p)); }
   HWY_INLINE void Store(Vector v, float* p) const { hn::StoreU(v, Floats(), p); }
+  HWY_INLINE void Store(Vector v, uint16_t* p) const { hn::StoreU(ToBfloats(v), Bfloats(), p); }
 };
 
 // Loads (zero-filled) and stores the last columns of a row without touching memory beyond them.
 struct TailView {
   int64_t count;
+#if HWY_TARGET == HWY_AVX3  // masked loads and stores do not touch what they mask
+  HWY_INLINE Vector Load(const float* p) const {
+    return hn::MaskedLoad(hn::FirstN(Floats(), static_cast<size_t>(count)), Floats(), p);
+  }
+  HWY_INLINE void Store(Vector v, float* p) const {
+    hn::BlendedStore(v, hn::FirstN(Floats(), static_cast<size_t>(count)), Floats(), p);
+  }
+#else
   HWY_INLINE Vector Load(const float* p) const {
     HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
     std::copy_n(p, count, buffer);
     return hn::Load(Floats(), buffer);
   }
+  HWY_INLINE void Store(Vector v, float* p) const {
+    HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(v, Floats(), buffer);
+    std::copy_n(buffer, count, p);
+  }
+#endif
   HWY_INLINE Vector Load(const uint16_t* p) const {
     HWY_ALIGN uint16_t buffer[HWY_MAX_BYTES / sizeof(float)] = {};
     std::copy_n(p, count, buffer);
     return FromBfloats(hn::Load(Bfloats(), buffer));
   }
-  HWY_INLINE void Store(Vector v, float* p) const {
-    HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)];
-    hn::Store(v, Floats(), buffer);
+  HWY_INLINE void Store(Vector v, uint16_t* p) const {
+    HWY_ALIGN uint16_t buffer[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(ToBfloats(v), Bfloats(), buffer);
     std::copy_n(buffer, count, p);
   }
 };

@@ -20,8 +20,9 @@ HWY_INLINE void WithDropout(const Dropout& dropout, const Body& body) {
   return dropout.active() ? body(std::true_type()) : body(std::false_type());
 }
 
-void ActivateRows(Activation activation, const Dropout& dropout, ConstRows x, Rows y, int64_t begin,
-                  int64_t end, int64_t columns) {
+template <class T>
+void ActivateRows(Activation activation, const Dropout& dropout, RowsOf<const T> x, RowsOf<T> y,
+                  int64_t begin, int64_t end, int64_t columns) {
   const Floats d;
   WithActivation(activation, [&](auto kind) HWY_ATTR {
     WithDropout(dropout, [&](auto drop) HWY_ATTR {
@@ -37,8 +38,9 @@ void ActivateRows(Activation activation, const Dropout& dropout, ConstRows x, Ro
   });
 }
 
-void ActivateBackwardRows(Activation activation, const Dropout& dropout, ConstRows x, ConstRows dy, Rows dx,
-                          int64_t begin, int64_t end, int64_t columns) {
+template <class X, class D>
+void ActivateBackwardRows(Activation activation, const Dropout& dropout, RowsOf<const X> x, ConstRows dy,
+                          RowsOf<D> dx, int64_t begin, int64_t end, int64_t columns) {
   const Floats d;
   WithActivation(activation, [&](auto kind) HWY_ATTR {
     WithDropout(dropout, [&](auto drop) HWY_ATTR {
@@ -54,7 +56,9 @@ void ActivateBackwardRows(Activation activation, const Dropout& dropout, ConstRo
   });
 }
 
-void GateRows(ConstRows a, ConstRows b, Rows y, int64_t begin, int64_t end, int64_t columns) {
+template <class T>
+void GateRows(RowsOf<const T> a, RowsOf<const T> b, RowsOf<T> y, int64_t begin, int64_t end,
+              int64_t columns) {
   for (int64_t row = begin; row < end; ++row) {
     ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
       const Vector silu = Activate<Activation::silu>(view.Load(b[row] + c)).value;
@@ -63,8 +67,9 @@ void GateRows(ConstRows a, ConstRows b, Rows y, int64_t begin, int64_t end, int6
   }
 }
 
-void GateBackwardRows(ConstRows a, ConstRows b, ConstRows dy, Rows da, Rows db, int64_t begin, int64_t end,
-                      int64_t columns) {
+template <class T>
+void GateBackwardRows(RowsOf<const T> a, RowsOf<const T> b, RowsOf<const T> dy, RowsOf<T> da, RowsOf<T> db,
+                      int64_t begin, int64_t end, int64_t columns) {
   for (int64_t row = begin; row < end; ++row) {
     ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
       const ValueAndSlope silu = Activate<Activation::silu>(view.Load(b[row] + c));
@@ -76,8 +81,9 @@ void GateBackwardRows(ConstRows a, ConstRows b, ConstRows dy, Rows da, Rows db, 
   }
 }
 
-void ShareRows(ConstRows x, const float* gamma, const float* beta, Rows q, Rows k, int64_t begin, int64_t end,
-               int64_t columns) {
+template <class T>
+void ShareRows(RowsOf<const T> x, const float* gamma, const float* beta, RowsOf<T> q, RowsOf<T> k,
+               int64_t begin, int64_t end, int64_t columns) {
   for (int64_t row = begin; row < end; ++row) {
     ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
       const Vector z = Activate<Activation::silu>(view.Load(x[row] + c)).value;
@@ -87,8 +93,9 @@ void ShareRows(ConstRows x, const float* gamma, const float* beta, Rows q, Rows 
   }
 }
 
-void ShareBackwardRows(ConstRows x, const float* gamma, ConstRows dq, ConstRows dk, Rows dx, float* dgamma,
-                       float* dbeta, int64_t begin, int64_t end, int64_t columns) {
+template <class T>
+void ShareBackwardRows(RowsOf<const T> x, const float* gamma, ConstRows dq, ConstRows dk, RowsOf<T> dx,
+                       float* dgamma, float* dbeta, int64_t begin, int64_t end, int64_t columns) {
   const Floats d;
   // Columns in the outer loop, rows in the inner: the four sums stay in registers.
   ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
@@ -111,7 +118,8 @@ void ShareBackwardRows(ConstRows x, const float* gamma, ConstRows dq, ConstRows 
   });
 }
 
-void OutputGateRows(const OutputGate& gate, Rows y, int64_t begin, int64_t end, int64_t columns) {
+template <class T>
+void OutputGateRows(const OutputGateOf<T>& gate, Rows y, int64_t begin, int64_t end, int64_t columns) {
   const Floats d;
   WithActivation(gate.activation, [&](auto kind) HWY_ATTR {
     WithDropout(gate.dropout, [&](auto drop) HWY_ATTR {
@@ -130,8 +138,10 @@ void OutputGateRows(const OutputGate& gate, Rows y, int64_t begin, int64_t end, 
   });
 }
 
-void OutputGateBackwardRows(const OutputGate& gate, ConstRows dy, Rows dupdate, Rows dcandidate,
-                            Rows dresidual, int64_t begin, int64_t end, int64_t columns) {
+template <class T>
+void OutputGateBackwardRows(const OutputGateOf<T>& gate, ConstRows dy, RowsOf<T> dupdate,
+                            RowsOf<T> dcandidate, Rows dresidual, int64_t begin, int64_t end,
+                            int64_t columns) {
   const Floats d;
   WithActivation(gate.activation, [&](auto kind) HWY_ATTR {
     WithDropout(gate.dropout, [&](auto drop) HWY_ATTR {
@@ -156,7 +166,8 @@ void OutputGateBackwardRows(const OutputGate& gate, ConstRows dy, Rows dupdate, 
   });
 }
 
-void ColumnSums(ConstRows x, float* sums, int64_t begin, int64_t end, int64_t columns) {
+template <class T>
+void ColumnSums(RowsOf<const T> x, float* sums, int64_t begin, int64_t end, int64_t columns) {
   for (int64_t row = begin; row < end; ++row) {
     ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
       view.Store(hn::Add(view.Load(sums + c), view.Load(x[row] + c)), sums + c);
@@ -170,50 +181,87 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-MEGA_EXPORT(ActivateRows);
-MEGA_EXPORT(ActivateBackwardRows);
-MEGA_EXPORT(GateRows);
-MEGA_EXPORT(GateBackwardRows);
-MEGA_EXPORT(ShareRows);
-MEGA_EXPORT(ShareBackwardRows);
-MEGA_EXPORT(OutputGateRows);
-MEGA_EXPORT(OutputGateBackwardRows);
-MEGA_EXPORT(ColumnSums);
+MEGA_EXPORT_T(ActivateRows);
+MEGA_EXPORT_T(ActivateBackwardRows);
+MEGA_EXPORT_T(GateRows);
+MEGA_EXPORT_T(GateBackwardRows);
+MEGA_EXPORT_T(ShareRows);
+MEGA_EXPORT_T(ShareBackwardRows);
+MEGA_EXPORT_T(OutputGateRows);
+MEGA_EXPORT_T(OutputGateBackwardRows);
+MEGA_EXPORT_T(ColumnSums);
 
-void activate(Activation activation, const Dropout& dropout, ConstRows x, Rows y, int64_t begin, int64_t end,
-              int64_t columns) {
-  MEGA_DISPATCH(ActivateRows)(activation, dropout, x, y, begin, end, columns);
+template <class T>
+void activate(Activation activation, const Dropout& dropout, RowsOf<const Same<T>> x, RowsOf<Same<T>> y,
+              int64_t begin, int64_t end, int64_t columns) {
+  MEGA_DISPATCH_T(ActivateRows, T)(activation, dropout, x, y, begin, end, columns);
 }
-void activate_backward(Activation activation, const Dropout& dropout, ConstRows x, ConstRows dy, Rows dx,
-                       int64_t begin, int64_t end, int64_t columns) {
-  MEGA_DISPATCH(ActivateBackwardRows)(activation, dropout, x, dy, dx, begin, end, columns);
+template <class X, class D>
+void activate_backward(Activation activation, const Dropout& dropout, RowsOf<const Same<X>> x, ConstRows dy,
+                       RowsOf<Same<D>> dx, int64_t begin, int64_t end, int64_t columns) {
+  MEGA_DISPATCH_T(ActivateBackwardRows, X, D)(activation, dropout, x, dy, dx, begin, end, columns);
 }
-void gate(ConstRows a, ConstRows b, Rows y, int64_t begin, int64_t end, int64_t columns) {
-  MEGA_DISPATCH(GateRows)(a, b, y, begin, end, columns);
+template <class T>
+void gate(RowsOf<const Same<T>> a, RowsOf<const Same<T>> b, RowsOf<Same<T>> y, int64_t begin, int64_t end,
+          int64_t columns) {
+  MEGA_DISPATCH_T(GateRows, T)(a, b, y, begin, end, columns);
 }
-void gate_backward(ConstRows a, ConstRows b, ConstRows dy, Rows da, Rows db, int64_t begin, int64_t end,
-                   int64_t columns) {
-  MEGA_DISPATCH(GateBackwardRows)(a, b, dy, da, db, begin, end, columns);
+template <class T>
+void gate_backward(RowsOf<const Same<T>> a, RowsOf<const Same<T>> b, RowsOf<const Same<T>> dy,
+                   RowsOf<Same<T>> da, RowsOf<Same<T>> db, int64_t begin, int64_t end, int64_t columns) {
+  MEGA_DISPATCH_T(GateBackwardRows, T)(a, b, dy, da, db, begin, end, columns);
 }
-void share(ConstRows x, const float* gamma, const float* beta, Rows q, Rows k, int64_t begin, int64_t end,
-           int64_t columns) {
-  MEGA_DISPATCH(ShareRows)(x, gamma, beta, q, k, begin, end, columns);
+template <class T>
+void share(RowsOf<const Same<T>> x, const float* gamma, const float* beta, RowsOf<Same<T>> q,
+           RowsOf<Same<T>> k, int64_t begin, int64_t end, int64_t columns) {
+  MEGA_DISPATCH_T(ShareRows, T)(x, gamma, beta, q, k, begin, end, columns);
 }
-void share_backward(ConstRows x, const float* gamma, ConstRows dq, ConstRows dk, Rows dx, float* dgamma,
-                    float* dbeta, int64_t begin, int64_t end, int64_t columns) {
-  MEGA_DISPATCH(ShareBackwardRows)(x, gamma, dq, dk, dx, dgamma, dbeta, begin, end, columns);
+template <class T>
+void share_backward(RowsOf<const Same<T>> x, const float* gamma, ConstRows dq, ConstRows dk,
+                    RowsOf<Same<T>> dx, float* dgamma, float* dbeta, int64_t begin, int64_t end,
+                    int64_t columns) {
+  MEGA_DISPATCH_T(ShareBackwardRows, T)(x, gamma, dq, dk, dx, dgamma, dbeta, begin, end, columns);
 }
-void output_gate(const OutputGate& gate, Rows y, int64_t begin, int64_t end, int64_t columns) {
-  MEGA_DISPATCH(OutputGateRows)(gate, y, begin, end, columns);
+template <class T>
+void output_gate(const OutputGateOf<Same<T>>& gate, Rows y, int64_t begin, int64_t end, int64_t columns) {
+  MEGA_DISPATCH_T(OutputGateRows, T)(gate, y, begin, end, columns);
 }
-void output_gate_backward(const OutputGate& gate, ConstRows dy, Rows dupdate, Rows dcandidate, Rows dresidual,
-                          int64_t begin, int64_t end, int64_t columns) {
-  MEGA_DISPATCH(OutputGateBackwardRows)
-  (gate, dy, dupdate, dcandidate, dresidual, begin, end, columns);
+template <class T>
+void output_gate_backward(const OutputGateOf<Same<T>>& gate, ConstRows dy, RowsOf<Same<T>> dupdate,
+                          RowsOf<Same<T>> dcandidate, Rows dresidual, int64_t begin, int64_t end,
+                          int64_t columns) {
+  MEGA_DISPATCH_T(OutputGateBackwardRows, T)(gate, dy, dupdate, dcandidate, dresidual, begin, end, columns);
 }
-void add_column_sums(ConstRows x, float* sums, int64_t begin, int64_t end, int64_t columns) {
-  MEGA_DISPATCH(ColumnSums)(x, sums, begin, end, columns);
+template <class T>
+void add_column_sums(RowsOf<const Same<T>> x, float* sums, int64_t begin, int64_t end, int64_t columns) {
+  MEGA_DISPATCH_T(ColumnSums, T)(x, sums, begin, end, columns);
 }
+
+#define MEGA_INSTANTIATE(X, D)                                                                             \
+  template void activate_backward<X, D>(Activation, const Dropout&, RowsOf<const X>, ConstRows, RowsOf<D>, \
+                                        int64_t, int64_t, int64_t);
+MEGA_INSTANTIATE(float, float)
+MEGA_INSTANTIATE(uint16_t, float)
+MEGA_INSTANTIATE(uint16_t, uint16_t)
+#undef MEGA_INSTANTIATE
+
+#define MEGA_INSTANTIATE(T)                                                                               \
+  template void activate<T>(Activation, const Dropout&, RowsOf<const T>, RowsOf<T>, int64_t, int64_t,     \
+                            int64_t);                                                                     \
+  template void gate<T>(RowsOf<const T>, RowsOf<const T>, RowsOf<T>, int64_t, int64_t, int64_t);          \
+  template void gate_backward<T>(RowsOf<const T>, RowsOf<const T>, RowsOf<const T>, RowsOf<T>, RowsOf<T>, \
+                                 int64_t, int64_t, int64_t);                                              \
+  template void share<T>(RowsOf<const T>, const float*, const float*, RowsOf<T>, RowsOf<T>, int64_t,      \
+                         int64_t, int64_t);                                                               \
+  template void share_backward<T>(RowsOf<const T>, const float*, ConstRows, ConstRows, RowsOf<T>, float*, \
+                                  float*, int64_t, int64_t, int64_t);                                     \
+  template void output_gate<T>(const OutputGateOf<T>&, Rows, int64_t, int64_t, int64_t);                  \
+  template void output_gate_backward<T>(const OutputGateOf<T>&, ConstRows, RowsOf<T>, RowsOf<T>, Rows,    \
+                                        int64_t, int64_t, int64_t);                                       \
+  template void add_column_sums<T>(RowsOf<const T>, float*, int64_t, int64_t, int64_t);
+MEGA_INSTANTIATE(float)
+MEGA_INSTANTIATE(uint16_t)
+#undef MEGA_INSTANTIATE
 
 }  // namespace mega::kernels
 #endif

@@ -43,6 +43,7 @@ bool has_avx2() {
   return has_sse4() && has_f16c() && __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
 }
+bool has_bf16() { return __builtin_cpu_supports("avx512bf16"); }
 bool has_avx3() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
@@ -52,6 +53,7 @@ bool has_avx3() {
 bool has_sse4() { return false; }
 bool has_avx2() { return false; }
 bool has_avx3() { return false; }
+bool has_bf16() { return false; }
 #endif
 
 // A bit mask of the usable instruction sets.
@@ -88,6 +90,11 @@ InstructionSet chosen_instruction_set() {
 
 const char* instruction_set() {
   return hwy::TargetName(kTargets[static_cast<int>(chosen_instruction_set())]);
+}
+
+bool native_bf16() {
+  static const bool has = has_bf16();
+  return has && chosen_instruction_set() == InstructionSet::avx3;
 }
 
 void limit_instruction_set(InstructionSet strongest) { limit.store(strongest, std::memory_order_relaxed); }

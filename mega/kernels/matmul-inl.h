@@ -1,8 +1,9 @@
-// Products of matrix blocks that fit into cache. Included once per instruction set.
+// Products of matrix blocks that fit into cache, of float or of bf16. Included once per instruction set.
 //
 // The right factor is packed into panels of PanelWidth() columns, each panel row-major, so that the inner
 // loop reads it as one stream. Elements of the left factor are broadcast and addressed by two strides, so a
-// transposed left factor costs nothing extra.
+// transposed left factor costs nothing extra. An element of bf16 factors is a pair of values that are
+// neighbours along the depth; their products are added in float.
 #if defined(MEGA_KERNELS_MATMUL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MEGA_KERNELS_MATMUL_INL_H_
 #undef MEGA_KERNELS_MATMUL_INL_H_
@@ -63,53 +64,146 @@ HWY_INLINE void PackPanels(const float* HWY_RESTRICT b, int64_t row_stride, int6
   }
 }
 
+// Packs the transpose of B (columns, depth): neighbours along the depth lie next to each other.
+HWY_INLINE void PackTransposed(const float* b, int64_t stride, int64_t depth, int64_t columns,
+                               float* packed) {
+  PackPanels(b, 1, stride, depth, columns, packed);
+}
+// Packs B (depth, columns).
+HWY_INLINE void PackRows(const float* b, int64_t stride, int64_t depth, int64_t columns, float* packed) {
+  PackPanels(b, stride, 1, depth, columns, packed);
+}
+
+// ---- bf16 ------------------------------------------------------------------------------------------------
+
+using Pair = uint32_t;  // two bf16 values, the first in the lower half
+using Pairs = hn::Rebind<Pair, Floats>;
+
+HWY_INLINE int64_t PairsOf(int64_t count) { return (count + 1) / 2; }
+
+// With an odd depth, the last pairs end with 0.
+HWY_INLINE void PackTransposed(const uint16_t* b, int64_t stride, int64_t depth, int64_t columns,
+                               Pair* packed) {
+  const int64_t panel = PanelWidth(), pairs = PairsOf(depth);
+  for (int64_t j = 0; j < columns; j += panel, packed += pairs * panel) {
+    for (int64_t c = 0; c < panel; ++c) {
+      if (j + c >= columns) {
+        for (int64_t k = 0; k < pairs; ++k) packed[k * panel + c] = 0;
+        continue;
+      }
+      const uint16_t* column = b + (j + c) * stride;
+      for (int64_t k = 0; k < depth / 2; ++k)
+        packed[k * panel + c] = column[2 * k] | static_cast<Pair>(column[2 * k + 1]) << 16;
+      if (depth % 2 != 0) packed[(pairs - 1) * panel + c] = column[depth - 1];
+    }
+  }
+}
+
+HWY_INLINE void PackRows(const uint16_t* b, int64_t stride, int64_t depth, int64_t columns, Pair* packed) {
+  const Pairs d;
+  const Bfloats narrow;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), panel = PanelWidth();
+  const auto pair = [&](const uint16_t* first, const uint16_t* second) HWY_ATTR {
+    return hn::Or(hn::PromoteTo(d, hn::LoadU(narrow, first)),
+                  hn::ShiftLeft<16>(hn::PromoteTo(d, hn::LoadU(narrow, second))));
+  };
+  for (int64_t j = 0; j < columns; j += panel) {
+    const int64_t width = std::min(panel, columns - j);
+    for (int64_t k = 0; k < depth; k += 2, packed += panel) {
+      const uint16_t* first = b + k * stride + j;
+      const uint16_t* second = first + stride;
+      if (width == panel && k + 1 < depth) {
+        hn::StoreU(pair(first, second), d, packed);
+        hn::StoreU(pair(first + lanes, second + lanes), d, packed + lanes);
+        continue;
+      }
+      for (int64_t c = 0; c < panel; ++c)
+        packed[c] = c >= width       ? 0
+                    : k + 1 == depth ? first[c]
+                                     : first[c] | static_cast<Pair>(second[c]) << 16;
+    }
+  }
+}
+
+// ---- products --------------------------------------------------------------------------------------------
+
+// How elements are multiplied and added up.
+struct FloatProduct {
+  using Element = float;
+  using Tag = Floats;
+  static HWY_INLINE Vector Add(Vector a, Vector b, Vector sum) { return hn::MulAdd(a, b, sum); }
+};
+
+template <bool kNative>
+struct PairProduct {
+  using Element = Pair;
+  using Tag = Pairs;
+  static HWY_INLINE Vector Add(hn::Vec<Pairs> a, hn::Vec<Pairs> b, Vector sum) {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (kNative) {
+      // Inline assembly, because the intrinsic would need a separately compiled instruction set.
+      asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+      return sum;
+    }
+#endif
+    const Floats d;
+    const auto first = [&](auto pair) HWY_ATTR { return hn::BitCast(d, hn::ShiftLeft<16>(pair)); };
+    const auto second = [&](auto pair)
+                            HWY_ATTR { return hn::BitCast(d, hn::And(pair, hn::Set(Pairs(), 0xFFFF0000u))); };
+    return hn::MulAdd(first(a), first(b), hn::MulAdd(second(a), second(b), sum));
+  }
+};
+
+template <class Element>
 struct LeftFactor {
-  const float* data;
+  const Element* data;
   int64_t row_stride;
   int64_t depth_stride;
 };
 
-template <int kRows, bool kAccumulate>
-HWY_INLINE void MultiplyTile(LeftFactor a, const float* HWY_RESTRICT panel, int64_t depth,
+template <class Product, int kRows, bool kAccumulate>
+HWY_INLINE void MultiplyTile(LeftFactor<typename Product::Element> a,
+                             const typename Product::Element* HWY_RESTRICT panel, int64_t depth,
                              float* HWY_RESTRICT out, int64_t out_stride, int64_t columns) {
   const Floats d;
+  const typename Product::Tag elements;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   Vector left[kRows], right[kRows];
   for (int r = 0; r < kRows; ++r) left[r] = right[r] = hn::Zero(d);
-  const float* HWY_RESTRICT rows = a.data;
+  const auto* HWY_RESTRICT rows = a.data;
   for (int64_t k = 0; k < depth; ++k, rows += a.depth_stride, panel += 2 * lanes) {
-    const Vector b0 = hn::Load(d, panel);
-    const Vector b1 = hn::Load(d, panel + lanes);
+    const auto b0 = hn::Load(elements, panel);
+    const auto b1 = hn::Load(elements, panel + lanes);
     HWY_UNROLL(8)
     for (int r = 0; r < kRows; ++r) {
-      const Vector value = hn::Set(d, rows[r * a.row_stride]);
-      left[r] = hn::MulAdd(value, b0, left[r]);
-      right[r] = hn::MulAdd(value, b1, right[r]);
+      const auto value = hn::Set(elements, rows[r * a.row_stride]);
+      left[r] = Product::Add(value, b0, left[r]);
+      right[r] = Product::Add(value, b1, right[r]);
     }
   }
+  const auto finish = [&](auto view, Vector sum, float* to)
+                          HWY_ATTR { view.Store(kAccumulate ? hn::Add(sum, view.Load(to)) : sum, to); };
   if (columns == 2 * lanes) {
     HWY_UNROLL(8)
     for (int r = 0; r < kRows; ++r, out += out_stride) {
-      if constexpr (kAccumulate) {
-        left[r] = hn::Add(left[r], hn::LoadU(d, out));
-        right[r] = hn::Add(right[r], hn::LoadU(d, out + lanes));
-      }
-      hn::StoreU(left[r], d, out);
-      hn::StoreU(right[r], d, out + lanes);
+      finish(WholeView(), left[r], out);
+      finish(WholeView(), right[r], out + lanes);
     }
-    return;
-  }
-  HWY_ALIGN float tail[2 * HWY_MAX_BYTES / sizeof(float)];
-  for (int r = 0; r < kRows; ++r, out += out_stride) {
-    hn::Store(left[r], d, tail);
-    hn::Store(right[r], d, tail + lanes);
-    for (int64_t c = 0; c < columns; ++c) out[c] = tail[c] + (kAccumulate ? out[c] : 0.0f);
+  } else if (columns > lanes) {
+    for (int r = 0; r < kRows; ++r, out += out_stride) {
+      finish(WholeView(), left[r], out);
+      finish(TailView{columns - lanes}, right[r], out + lanes);
+    }
+  } else {
+    for (int r = 0; r < kRows; ++r, out += out_stride) finish(TailView{columns}, left[r], out);
   }
 }
 
-// out (rows, columns) = A (rows, depth) * packed B (depth, columns), or += with kAccumulate.
-template <bool kAccumulate>
-HWY_INLINE void Multiply(int64_t rows, int64_t columns, int64_t depth, LeftFactor a, const float* packed,
+// out (rows, columns) = A (rows, depth) * packed B (depth, columns), or += with kAccumulate. The depth counts
+// elements.
+template <class Product, bool kAccumulate>
+HWY_INLINE void Multiply(int64_t rows, int64_t columns, int64_t depth,
+                         LeftFactor<typename Product::Element> a, const typename Product::Element* packed,
                          float* out, int64_t out_stride) {
   const int64_t panel = PanelWidth();
   for (int64_t j = 0; j < columns; j += panel, packed += depth * panel) {
@@ -118,8 +212,10 @@ HWY_INLINE void Multiply(int64_t rows, int64_t columns, int64_t depth, LeftFacto
     const auto tile = [&](auto count) HWY_ATTR {
       constexpr int kRows = decltype(count)::value;
       for (; i + kRows <= rows; i += kRows) {
-        const LeftFactor part{a.data + i * a.row_stride, a.row_stride, a.depth_stride};
-        MultiplyTile<kRows, kAccumulate>(part, packed, depth, out + i * out_stride + j, out_stride, width);
+        const LeftFactor<typename Product::Element> part{a.data + i * a.row_stride, a.row_stride,
+                                                         a.depth_stride};
+        MultiplyTile<Product, kRows, kAccumulate>(part, packed, depth, out + i * out_stride + j, out_stride,
+                                                  width);
       }
     };
     tile(std::integral_constant<int, kTileRows>());

@@ -15,6 +15,7 @@ namespace {
 using mega::testing::expect_matrix;
 using mega::testing::for_each_target;
 using mega::testing::Matrix;
+using mega::testing::NarrowMatrix;
 
 struct Case {
   int64_t queries, keys, shared, values, first_position = 0;
@@ -44,18 +45,24 @@ class Inputs {
     for (uint8_t& p : padding) p = random() % 4 == 0 ? 255 : 0;
   }
 
-  AttentionBlock block() const {
-    AttentionBlock b;
+  AttentionBlock block() const { return block_of(q, k, v); }
+
+  template <class M>
+  using BlockOf = AttentionBlockOf<std::remove_cvref_t<decltype(*std::declval<const M&>().data())>>;
+
+  template <class M>
+  BlockOf<M> block_of(const M& queries, const M& keys, const M& values) const {
+    BlockOf<M> b;
     b.queries = case_.queries;
     b.keys = case_.keys;
     b.shared = case_.shared;
     b.values = case_.values;
-    b.q = q.data();
-    b.k = k.data();
-    b.v = v.data();
-    b.q_stride = q.stride();
-    b.k_stride = k.stride();
-    b.v_stride = v.stride();
+    b.q = queries.data();
+    b.k = keys.data();
+    b.v = values.data();
+    b.q_stride = queries.stride();
+    b.k_stride = keys.stride();
+    b.v_stride = values.stride();
     b.function = case_.function;
     b.first_position = case_.first_position;
     b.causal = case_.causal;
@@ -230,7 +237,49 @@ void check(const Case& c, std::mt19937& random) {
   });
 }
 
-TEST(AttentionKernel, AgreesWithLoops) {
+// The same in bf16: inputs are exact, weights and score gradients are rounded once (2^-9 of each term of a
+// sum), and so are the outputs that the backward pass gets.
+void check_narrow(const Case& c, std::mt19937& random) {
+  constexpr double kTolerance = 1.0 / 64;
+  SCOPED_TRACE(::testing::Message() << c);
+  Inputs in(c, random);
+  const NarrowMatrix q(in.q), k(in.k), v(in.v), dout(in.dout);
+  q.widen(in.q);
+  k.widen(in.k);
+  v.widen(in.v);
+  dout.widen(in.dout);
+  const Expected expected(c, in);
+  const NarrowAttentionBlock block = in.block_of(q, k, v);
+  const auto scratch = scratch_of(c);
+  const auto table = [](const Expected::Table& t) {
+    return [&t](int64_t r, int64_t w) { return t[static_cast<size_t>(r)][static_cast<size_t>(w)]; };
+  };
+  for_each_target([&] {
+    Matrix out(c.queries, c.values), normalizer(1, c.queries);
+    for (const auto& [begin, end] : pieces(c.queries, random))
+      attention_forward(block, begin, end, out.data(), out.stride(), normalizer.data(), scratch.get());
+    expect_matrix(out, table(expected.out), kTolerance, "out", 1);
+    const NarrowMatrix rounded(out);
+    Matrix dq(c.queries, c.shared), dk(c.keys, c.shared), dv(c.keys, c.values), dbias(1, in.bias.columns());
+    dq.fill([] { return 0.0f; });
+    dbias.fill([] { return 0.0f; });
+    const NarrowAttentionGradients gradients{
+        dout.data(),       dout.stride(), rounded.data(), rounded.stride(),
+        normalizer.data(), dq.data(),     dq.stride(),    dk.data(),
+        dk.stride(),       dv.data(),     dv.stride(),    c.biased ? dbias.data() + in.centre() : nullptr};
+    for (const auto& [begin, end] : pieces(c.keys, random))
+      attention_backward(block, begin, end, gradients, scratch.get());
+    // Score gradients are differences of numbers of size sqrt(V), one of which is made of the rounded output.
+    const double size = std::sqrt(static_cast<double>(c.values));
+    expect_matrix(dq, table(expected.dq), kTolerance, "dq", size);
+    expect_matrix(dk, table(expected.dk), kTolerance, "dk", size);
+    expect_matrix(dv, table(expected.dv), kTolerance, "dv", 1);
+    if (c.biased) expect_matrix(dbias, table(expected.dbias), kTolerance, "dbias", size);
+  });
+}
+
+template <class Check>
+void check_cases(const Check& check) {
   std::mt19937 random(1);
   const std::vector<int64_t> lengths = {1, 2, 15, 33, 63, 64, 65, 100, 127, 128, 129, 150, 192, 257, 300};
   const std::vector<int64_t> widths = {1, 3, 8, 16, 19, 31, 32, 37, 65};
@@ -252,6 +301,10 @@ TEST(AttentionKernel, AgreesWithLoops) {
     }
   }
 }
+
+TEST(AttentionKernel, AgreesWithLoops) { check_cases(check); }
+
+TEST(AttentionKernel, AgreesWithLoopsInBf16) { check_cases(check_narrow); }
 
 // With a causal mask and padding at the first keys, the first queries see no key.
 TEST(AttentionKernel, QueryWithoutVisibleKeysGivesZero) {

@@ -14,6 +14,7 @@ using mega::testing::expect_elements;
 using mega::testing::expect_matrix;
 using mega::testing::for_each_target;
 using mega::testing::Matrix;
+using mega::testing::NarrowMatrix;
 using mega::testing::sigmoid;
 
 // Largest error of an element, relative to max(1, |x|, |value|). Measured: at most 4.3e-7.
@@ -256,6 +257,82 @@ TEST(Gates, OutputGate) {
             dr, {&dy}, [&](int64_t r, int64_t c) { return dy(r, c) * sigmoid(-u(r, c)); }, kTolerance, "dr");
       }
     }
+  });
+}
+
+// In bf16, the kernels compute in float as well: they give what they give for the same inputs in float,
+// rounded.
+TEST(Gates, Bf16IsRoundedFloat) {
+  using Bits = uint16_t;
+  for_each_width([](int64_t columns, std::mt19937& random) {
+    const Dropout dropout{0.4f, 99};
+    const Activation kind = Activation::silu;
+    const auto exact = [&](Matrix x) {
+      NarrowMatrix(x).widen(x);
+      return x;
+    };
+    const Matrix a = exact(inputs(columns, random)), b = exact(inputs(columns, random)),
+                 dy = exact(inputs(columns, random));
+    const NarrowMatrix na(a), nb(b), ndy(dy);
+    Matrix gamma(1, 2 * columns), beta(1, 2 * columns);
+    gamma.randomize(random);
+    beta.randomize(random);
+    const auto empty = [&] { return Matrix(kRows, columns).fill([] { return 0.0f; }); };
+    Matrix y1 = empty(), y2 = empty(), y3 = empty();
+    NarrowMatrix n1(y1), n2(y1), n3(y1);
+    const auto expect = [&](const char* what) {
+      EXPECT_TRUE(n1 == NarrowMatrix(y1) && n2 == NarrowMatrix(y2)) << what << ", " << columns << " columns";
+    };
+
+    activate(kind, dropout, a, y1, 0, kRows, columns);
+    activate<Bits>(kind, dropout, na, n1, 0, kRows, columns);
+    activate_backward(kind, dropout, a, dy, y2, 0, kRows, columns);
+    activate_backward<Bits, Bits>(kind, dropout, na, dy, n2, 0, kRows, columns);
+    activate_backward<Bits, float>(kind, dropout, na, dy, y3, 0, kRows, columns);
+    expect("activation");
+    EXPECT_TRUE(n2 == NarrowMatrix(y3));
+
+    gate(a, b, y1, 0, kRows, columns);
+    gate<Bits>(na, nb, n1, 0, kRows, columns);
+    gate_backward(a, b, dy, y2, y3, 0, kRows, columns);
+    gate_backward<Bits>(na, nb, ndy, n2, n3, 0, kRows, columns);
+    expect("gate");
+    EXPECT_TRUE(n3 == NarrowMatrix(y3));
+
+    share(a, gamma.data(), beta.data(), y1, y2, 0, kRows, columns);
+    share<Bits>(na, gamma.data(), beta.data(), n1, n2, 0, kRows, columns);
+    expect("queries and keys");
+
+    Matrix sums(4, 2 * columns);
+    sums.fill([] { return 0.0f; });
+    const auto row = [&](int64_t r) { return sums.data() + r * sums.stride(); };
+    share_backward(a, gamma.data(), b, dy, y1, row(0), row(1), 0, kRows, columns);
+    share_backward<Bits>(na, gamma.data(), b, dy, n1, row(2), row(3), 0, kRows, columns);
+    for (int64_t c = 0; c < 2 * columns; ++c) {
+      EXPECT_EQ(row(0)[c], row(2)[c]);
+      EXPECT_EQ(row(1)[c], row(3)[c]);
+    }
+    y2 = empty();
+    n2 = NarrowMatrix(y2);
+    expect("gradients of queries and keys");
+
+    Matrix z1 = empty(), z2 = empty();
+    const OutputGate wide{kind, dropout, a, b, dy};
+    const OutputGateOf<Bits> narrow{kind, dropout, na, nb, dy};
+    output_gate(wide, z1, 0, kRows, columns);
+    output_gate<Bits>(narrow, z2, 0, kRows, columns);
+    expect_matrix(z2, z1, 0.0, "output gate");
+    output_gate_backward(wide, a, y1, y2, z1, 0, kRows, columns);
+    output_gate_backward<Bits>(narrow, a, n1, n2, z2, 0, kRows, columns);
+    expect("gradients of the output gate");
+    expect_matrix(z2, z1, 0.0, "gradient of the residual");
+
+    Matrix s1(1, columns), s2(1, columns);
+    s1.fill([] { return 1.0f; });
+    s2.fill([] { return 1.0f; });
+    add_column_sums(a, s1.data(), 0, kRows, columns);
+    add_column_sums<Bits>(na, s2.data(), 0, kRows, columns);
+    expect_matrix(s2, s1, 0.0, "sums");
   });
 }
 

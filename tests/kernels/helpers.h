@@ -13,6 +13,7 @@
 #include <random>
 #include <vector>
 
+#include "mega/kernels/dot.h"
 #include "mega/kernels/instruction_set.h"
 #include "mega/kernels/rows.h"
 
@@ -88,6 +89,33 @@ class Matrix {
   static constexpr float kGuard = 12345.0f;
   int64_t count_, columns_;
   std::vector<float> memory_;
+};
+
+// A matrix rounded to bf16.
+class NarrowMatrix {
+ public:
+  explicit NarrowMatrix(const Matrix& x)
+      : columns_(x.columns()), bits_(static_cast<size_t>(x.rows() * x.stride())) {
+    for (int64_t r = 0; r < x.rows(); ++r)
+      kernels::to_bf16(x.data() + r * x.stride(), data() + r * stride(), x.columns());
+  }
+
+  uint16_t* data() { return bits_.data(); }
+  const uint16_t* data() const { return bits_.data(); }
+  int64_t stride() const { return columns_ + 3; }
+  operator kernels::RowsOf<uint16_t>() { return {data(), stride()}; }
+  operator kernels::RowsOf<const uint16_t>() const { return {data(), stride()}; }
+  bool operator==(const NarrowMatrix&) const = default;
+
+  // Its values as floats.
+  void widen(Matrix& x) const {
+    for (int64_t r = 0; r < x.rows(); ++r)
+      kernels::from_bf16(data() + r * stride(), x.data() + r * x.stride(), columns_);
+  }
+
+ private:
+  int64_t columns_;
+  std::vector<uint16_t> bits_;
 };
 
 // actual - expected(row, column)| <= tolerance * max |expected|, or tolerance * `scale` if that is larger.
