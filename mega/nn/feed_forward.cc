@@ -4,6 +4,7 @@
 #include "mega/ops/activation.h"
 #include "mega/ops/check.h"
 #include "mega/ops/dropout.h"
+#include "mega/ops/feed_forward.h"
 #include "mega/ops/linear.h"
 
 namespace mega::nn {
@@ -38,14 +39,15 @@ Tensor FeedForwardImpl::forward(const Tensor& x) {
   const Tensor input = options_.prenorm ? norm->forward(x) : x;
   const auto hidden = ops::draw_dropout(options_.activation_dropout, is_training());
   const auto output = ops::draw_dropout(options_.dropout, is_training());
-  const Tensor inner = ops::linear(input, fc1->weight, fc1->bias);
   Tensor change;
   if (options_.feature_dropout) {
+    const Tensor inner = ops::linear(input, fc1->weight, fc1->bias);
     const Tensor active = ops::feature_dropout(ops::activate(inner, options_.activation), hidden);
     change = ops::feature_dropout(ops::linear(active, fc2->weight, fc2->bias), output);
   } else {
-    change = ops::dropout(ops::activated_linear(inner, options_.activation, hidden, fc2->weight, fc2->bias),
-                          output);
+    change = ops::dropout(
+        ops::feed_forward(input, fc1->weight, fc1->bias, options_.activation, hidden, fc2->weight, fc2->bias),
+        output);
   }
   const Tensor y = drop_path->add(x, change);
   return options_.prenorm ? y : norm->forward(y);

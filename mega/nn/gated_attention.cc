@@ -64,9 +64,8 @@ Tensor GatedAttentionImpl::forward(const Tensor& x, const Tensor& mask, GatedAtt
   GatedAttentionState* const stream = state == nullptr ? nullptr : &next;
   const Tensor input = options_.prenorm ? normalized(x, mask, stream) : x;
   const Tensor sums = move ? move->sums(input, mask, stream == nullptr ? nullptr : &stream->ema) : input;
-  const Tensor values = ops::linear(input, v_proj->weight, v_proj->bias);
   const Tensor y =
-      can_fuse(x, mask, stream) ? fused(x, sums, values, mask) : composed(x, sums, values, mask, stream);
+      can_fuse(x, mask, stream) ? fused(x, input, sums, mask) : composed(x, input, sums, mask, stream);
   const Tensor result = options_.prenorm ? y : normalized(y, mask, stream);
   if (state != nullptr) {
     next.position += x.size(1);
@@ -105,8 +104,9 @@ void GatedAttentionImpl::check_state(const GatedAttentionState& state, int64_t b
 }
 
 // Equations 6 to 15, one operation each. The gate uses the un-normalised input, also with prenorm.
-Tensor GatedAttentionImpl::composed(const Tensor& x, const Tensor& sums, const Tensor& values,
+Tensor GatedAttentionImpl::composed(const Tensor& x, const Tensor& input, const Tensor& sums,
                                     const Tensor& mask, GatedAttentionState* state) {
+  const Tensor values = ops::linear(input, v_proj->weight, v_proj->bias);
   const Tensor averaged = drop(ops::activate(sums, average_), options_.dropout);  // 6
   const auto parts =
       ops::linear(averaged, mx_proj->weight, mx_proj->bias)
@@ -136,7 +136,7 @@ bool GatedAttentionImpl::can_fuse(const Tensor& x, const Tensor& mask,
   return whole_chunks && ops::use_fused(x) && !rel_pos_bias->changes_queries() && !options_.feature_dropout;
 }
 
-Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& sums, const Tensor& values,
+Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& input, const Tensor& sums,
                                  const Tensor& mask) {
   ops::GatedAttentionSettings settings;
   settings.attention.function = options_.attention;
@@ -149,8 +149,8 @@ Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& sums, const Tens
   settings.values = ops::draw_dropout(options_.hidden_dropout, is_training());
   settings.attention.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
   settings.candidate = ops::draw_dropout(options_.dropout, is_training());
-  return ops::gated_attention({x, sums, values, mx_proj->weight, mx_proj->bias, gamma, beta, h_proj->weight,
-                               h_proj->bias, drop_path->draw(x)},
+  return ops::gated_attention({x, input, sums, v_proj->weight, v_proj->bias, mx_proj->weight, mx_proj->bias,
+                               gamma, beta, h_proj->weight, h_proj->bias, drop_path->draw(x)},
                               relative_bias(x.size(1)), mask, settings);
 }
 

@@ -40,9 +40,9 @@ class GatedAttentionImpl : public torch::nn::Module {
   torch::Tensor drop(const torch::Tensor& x, double rate);
   void check_state(const GatedAttentionState& state, int64_t batch) const;
   bool can_fuse(const torch::Tensor& x, const torch::Tensor& mask, const GatedAttentionState* state) const;
-  torch::Tensor fused(const torch::Tensor& x, const torch::Tensor& sums, const torch::Tensor& values,
+  torch::Tensor fused(const torch::Tensor& x, const torch::Tensor& input, const torch::Tensor& sums,
                       const torch::Tensor& mask);
-  torch::Tensor composed(const torch::Tensor& x, const torch::Tensor& sums, const torch::Tensor& values,
+  torch::Tensor composed(const torch::Tensor& x, const torch::Tensor& input, const torch::Tensor& sums,
                          const torch::Tensor& mask, GatedAttentionState* state);
   torch::Tensor attend(torch::Tensor q, torch::Tensor k, const torch::Tensor& v, const torch::Tensor& mask,
                        GatedAttentionState* state);

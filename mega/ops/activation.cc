@@ -5,13 +5,14 @@
 #include "mega/ops/dropout.h"
 #include "mega/ops/form.h"
 #include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
+#include "mega/ops/precision.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
 namespace {
 
 using kernels::ConstRows;
-using kernels::Rows;
 using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
@@ -57,23 +58,40 @@ Tensor reference(const Tensor& x, Activation activation) {
 }  // namespace
 
 Tensor activate_forward(const Tensor& x, Activation activation, const Dropout& dropout) {
-  Tensor y = torch::empty_like(x);
+  const PhaseMark mark(Phase::gates);
+  const Tensor y = torch::empty_like(x);
   const int64_t columns = x.size(-1);
-  const ConstRows from{x.data_ptr<float>(), columns};
-  const Rows to{y.data_ptr<float>(), columns};
-  parallel_rows(columns == 0 ? 0 : x.numel() / columns, columns, [&](int64_t begin, int64_t end) {
-    kernels::activate(activation, dropout, from, to, begin, end, columns);
+  with_type_of(x, [&](auto type) {
+    using T = decltype(type);
+    const kernels::RowsOf<const T> from{data_of<T>(x), columns};
+    const kernels::RowsOf<T> to{data_of<T>(y), columns};
+    parallel_rows(columns == 0 ? 0 : x.numel() / columns, columns, [&](int64_t begin, int64_t end) {
+      kernels::activate<T>(activation, dropout, from, to, begin, end, columns);
+    });
   });
   return y;
 }
 
-Tensor activate_backward(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& dy) {
-  Tensor dx = torch::empty_like(dy);
+Tensor activate_backward(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& dy,
+                         bool narrow) {
+  const PhaseMark mark(Phase::gates);
+  const Tensor dx = torch::empty(dy.sizes(), narrow ? dy.options().dtype(torch::kBFloat16) : dy.options());
   const int64_t columns = dy.size(-1);
-  const ConstRows input{x.data_ptr<float>(), columns}, from{dy.data_ptr<float>(), columns};
-  const Rows to{dx.data_ptr<float>(), columns};
-  parallel_rows(columns == 0 ? 0 : dy.numel() / columns, columns, [&](int64_t begin, int64_t end) {
-    kernels::activate_backward(activation, dropout, input, from, to, begin, end, columns);
+  const ConstRows from{dy.data_ptr<float>(), columns};
+  with_type_of(x, [&](auto type) {
+    using T = decltype(type);
+    const kernels::RowsOf<const T> input{data_of<T>(x), columns};
+    with_type_of(dx, [&](auto result) {
+      using D = decltype(result);
+      if constexpr (std::is_same_v<T, float> && !std::is_same_v<D, float>) {
+        fail("the derivative of an activation of float32 is float32");
+      } else {
+        const kernels::RowsOf<D> to{data_of<D>(dx), columns};
+        parallel_rows(columns == 0 ? 0 : dy.numel() / columns, columns, [&](int64_t begin, int64_t end) {
+          kernels::activate_backward<T, D>(activation, dropout, input, from, to, begin, end, columns);
+        });
+      }
+    });
   });
   return dx;
 }

@@ -11,13 +11,15 @@ namespace mega::ops {
 // mask.
 torch::Tensor activate(const torch::Tensor& x, Activation activation, const kernels::Dropout& dropout = {});
 
-// Forward and backward of the fused form, for use inside larger operations. x and dy are contiguous float32
-// on the CPU.
+// Forward and backward of the fused form, for use inside larger operations. x is contiguous float32 or bf16
+// on the CPU, and y of the same type. dy is float32, and so is dx, or bf16 if `narrow`, which needs x in
+// bf16.
 torch::Tensor activate_forward(const torch::Tensor& x, Activation activation,
                                const kernels::Dropout& dropout);
 // dy * mask * activation'(x)
 torch::Tensor activate_backward(const torch::Tensor& x, Activation activation,
-                                const kernels::Dropout& dropout, const torch::Tensor& dy);
+                                const kernels::Dropout& dropout, const torch::Tensor& dy,
+                                bool narrow = false);
 
 // The attention functions of section 3.2 that treat each score independently.
 torch::Tensor relu2(const torch::Tensor& x);

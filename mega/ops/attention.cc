@@ -9,6 +9,9 @@
 #include "mega/ops/activation.h"
 #include "mega/ops/form.h"
 #include "mega/ops/maybe.h"
+#include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
+#include "mega/ops/precision.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -145,7 +148,7 @@ class Blocks {
     size_ = chunked ? settings.chunk : std::max<int64_t>(1, k.size(1));
     per_head_ = chunked ? (k.size(1) + size_ - 1) / size_ : 1;
     if (bias.values.defined()) {
-      const Tensor values = bias.values.detach().to(q.options()).view({-1, bias.values.size(-1)});
+      const Tensor values = bias.values.detach().to(torch::kFloat32).view({-1, bias.values.size(-1)});
       bias_ = torch::constant_pad_nd(values, {0, kernels::kBiasSlack});
     }
   }
@@ -160,30 +163,34 @@ class Blocks {
 
   // Scratch space for one thread, enough for any block.
   Tensor scratch() const {
-    const auto first = (*this)[0];
-    return torch::empty({kernels::attention_scratch(first.queries, first.shared, first.values)},
-                        q_.options());
+    const int64_t heads = settings_.heads;
+    return torch::empty({kernels::attention_scratch(queries(0), q_.size(2) / heads, v_.size(2) / heads)},
+                        torch::kFloat32);
   }
 
   // A buffer for bias gradients, and the address of offset 0 in it.
   Tensor bias_gradients(int64_t copies) const {
-    return torch::zeros({copies, bias_.size(0), bias_.size(1)}, q_.options());
+    return torch::zeros({copies, bias_.size(0), bias_.size(1)}, bias_.options());
   }
   float* centre(const Tensor& gradients, int64_t copy, int64_t n) const {
     return gradients.data_ptr<float>() + copy * bias_.numel() + bias_row(n) - first_offset_;
   }
 
-  kernels::AttentionBlock operator[](int64_t n) const {
-    kernels::AttentionBlock block;
-    block.keys = std::min(size_, k_.size(1) - n % per_head_ * size_);
-    block.queries = per_head_ > 1 ? block.keys : q_.size(1);
+  int64_t keys(int64_t n) const { return std::min(size_, k_.size(1) - n % per_head_ * size_); }
+  int64_t queries(int64_t n) const { return per_head_ > 1 ? keys(n) : q_.size(1); }
+
+  template <class T>
+  kernels::AttentionBlockOf<T> block(int64_t n) const {
+    kernels::AttentionBlockOf<T> block;
+    block.keys = keys(n);
+    block.queries = queries(n);
     block.q_stride = block.k_stride = q_.size(2);
     block.v_stride = v_.size(2);
     block.shared = q_.size(2) / settings_.heads;
     block.values = v_.size(2) / settings_.heads;
-    block.q = q_.data_ptr<float>() + query_row(n) * block.q_stride + head(n) * block.shared;
-    block.k = k_.data_ptr<float>() + key_row(n) * block.k_stride + head(n) * block.shared;
-    block.v = v_.data_ptr<float>() + key_row(n) * block.v_stride + head(n) * block.values;
+    block.q = data_of<T>(q_) + query_row(n) * block.q_stride + head(n) * block.shared;
+    block.k = data_of<T>(k_) + key_row(n) * block.k_stride + head(n) * block.shared;
+    block.v = data_of<T>(v_) + key_row(n) * block.v_stride + head(n) * block.values;
     block.function = settings_.function;
     block.first_position = settings_.first_position;
     block.causal = settings_.causal;
@@ -231,9 +238,10 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
                         const MaybeTensor& given_bias, int64_t first_offset, const MaybeTensor& given_mask,
                         const AttentionSettings& settings) {
     const Tensor bias = tensor_of(given_bias), mask = tensor_of(given_mask);
-    const Tensor qc = q.contiguous(), kc = k.contiguous(), vc = v.contiguous();
+    const bool narrow = use_bf16();
+    const Tensor qc = stored(q, narrow), kc = stored(k, narrow), vc = stored(v, narrow);
     const auto result = attention_forward(qc, kc, vc, {bias, first_offset}, mask, settings);
-    context->save_for_backward({qc, kc, vc, bias, mask, result.out, result.normalizer});
+    context->save_for_backward({qc, kc, vc, bias, mask, stored(result.out, narrow), result.normalizer});
     save(context, std::make_pair(settings, first_offset));
     return result.out;
   }
@@ -243,8 +251,7 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
     const auto kept = context->get_saved_variables();
     const auto [settings, first_offset] = saved<std::pair<AttentionSettings, int64_t>>(context);
     const auto d = attention_backward(kept[0], kept[1], kept[2], {kept[3], first_offset}, kept[4], settings,
-                                      {kept[5], kept[6]}, gradients[0].contiguous(),
-                                      torch::empty_like(kept[1]), torch::empty_like(kept[2]));
+                                      {kept[5], kept[6]}, stored(gradients[0], is_narrow(kept[0])));
     return {d.dq, d.dk, d.dv, d.dbias, Tensor(), Tensor(), Tensor()};
   }
 };
@@ -283,26 +290,32 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias
 
 AttentionResult attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const RelativeBias& bias,
                                   const Tensor& mask, const AttentionSettings& settings) {
+  const PhaseMark mark(Phase::attention);
   constexpr int64_t kRows = 64;
   const Tensor dense_mask = mask.defined() ? mask.contiguous() : mask;
   const Blocks blocks(q, k, v, bias, dense_mask, settings);
   AttentionResult result;
-  result.out = torch::zeros({q.size(0), q.size(1), v.size(2)}, q.options());
-  result.normalizer = torch::empty({q.size(0), settings.heads, q.size(1)}, q.options());
+  // Without keys, the kernel writes nothing.
+  result.out = torch::empty({q.size(0), q.size(1), v.size(2)}, torch::kFloat32);
+  if (k.size(1) == 0) result.out.zero_();
+  result.normalizer = torch::empty({q.size(0), settings.heads, q.size(1)}, torch::kFloat32);
   float* out = result.out.data_ptr<float>();
   float* normalizer = result.normalizer.data_ptr<float>();
-  const int64_t queries = blocks.count() == 0 ? 0 : blocks[0].queries;
+  const int64_t queries = blocks.count() == 0 ? 0 : blocks.queries(0);
   const int64_t pieces = pieces_per_block(blocks.count(), queries, kRows);
   const int64_t rows = ((queries + pieces - 1) / pieces + kRows - 1) / kRows * kRows;
-  at::parallel_for(0, blocks.count() * pieces, 1, [&](int64_t begin, int64_t end) {
-    Tensor scratch = blocks.scratch();
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t n = item / pieces, piece = zigzag(item % pieces, pieces);
-      const auto block = blocks[n];
-      kernels::attention_forward(block, piece * rows, std::min(block.queries, (piece + 1) * rows),
-                                 out + blocks.query_row(n) * block.v_stride + blocks.head(n) * block.values,
-                                 block.v_stride, normalizer + blocks.head_row(n), scratch.data_ptr<float>());
-    }
+  with_type_of(q, [&](auto type) {
+    parallel_for(0, blocks.count() * pieces, 1, [&](int64_t begin, int64_t end) {
+      const Tensor scratch = blocks.scratch();
+      for (int64_t item = begin; item < end; ++item) {
+        const int64_t n = item / pieces, piece = zigzag(item % pieces, pieces);
+        const auto block = blocks.block<decltype(type)>(n);
+        kernels::attention_forward(block, piece * rows, std::min(block.queries, (piece + 1) * rows),
+                                   out + blocks.query_row(n) * block.v_stride + blocks.head(n) * block.values,
+                                   block.v_stride, normalizer + blocks.head_row(n),
+                                   scratch.data_ptr<float>());
+      }
+    });
   });
   return result;
 }
@@ -310,47 +323,54 @@ AttentionResult attention_forward(const Tensor& q, const Tensor& k, const Tensor
 AttentionDerivative attention_backward(const Tensor& q, const Tensor& k, const Tensor& v,
                                        const RelativeBias& bias, const Tensor& mask,
                                        const AttentionSettings& settings, const AttentionResult& result,
-                                       const Tensor& dout, Tensor dk, Tensor dv) {
+                                       const Tensor& dout, bool overwrite) {
+  const PhaseMark mark(Phase::attention);
   constexpr int64_t kKeys = 128;
   const Tensor dense_mask = mask.defined() ? mask.contiguous() : mask;
   const Blocks blocks(q, k, v, bias, dense_mask, settings);
-  const int64_t tiles = blocks.count() == 0 ? 0 : (blocks[0].keys + kKeys - 1) / kKeys;
+  const int64_t tiles = blocks.count() == 0 ? 0 : (blocks.keys(0) + kKeys - 1) / kKeys;
   // With few blocks, several workers share one: each takes every other key tile and accumulates its own dq.
   const int64_t workers =
       std::min<int64_t>(pieces_per_block(blocks.count(), tiles * kKeys, kKeys), at::get_num_threads());
-  Tensor dq = torch::zeros({workers, q.size(0), q.size(1), q.size(2)}, q.options());
-  AttentionDerivative derivative{dk, dv, Tensor(), Tensor()};
+  const Tensor dq = torch::zeros({workers, q.size(0), q.size(1), q.size(2)}, torch::kFloat32);
+  const auto gradient_of = [&](const Tensor& x) {
+    return overwrite && !is_narrow(x) ? x : torch::empty(x.sizes(), torch::kFloat32);
+  };
+  AttentionDerivative derivative{gradient_of(k), gradient_of(v), Tensor(), Tensor()};
   Tensor dbias;
   if (bias.values.defined() && bias.values.requires_grad())
     dbias = blocks.bias_gradients(at::get_num_threads());
 
-  at::parallel_for(0, blocks.count() * workers, 1, [&](int64_t begin, int64_t end) {
-    Tensor scratch = blocks.scratch();
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t n = item / workers, worker = item % workers;
-      const auto block = blocks[n];
-      const int64_t query = blocks.query_row(n), key = blocks.key_row(n);
-      const int64_t shared = blocks.head(n) * block.shared, values = blocks.head(n) * block.values;
-      kernels::AttentionGradients g;
-      g.dout_stride = g.out_stride = g.dv_stride = block.v_stride;
-      g.dq_stride = g.dk_stride = block.q_stride;
-      g.dout = dout.data_ptr<float>() + query * g.dout_stride + values;
-      g.out = result.out.data_ptr<float>() + query * g.out_stride + values;
-      g.normalizer = result.normalizer.data_ptr<float>() + blocks.head_row(n);
-      g.dq = dq.data_ptr<float>() + (worker * q.size(0) * q.size(1) + query) * g.dq_stride + shared;
-      g.dk = derivative.dk.data_ptr<float>() + key * g.dk_stride + shared;
-      g.dv = derivative.dv.data_ptr<float>() + key * g.dv_stride + values;
-      if (dbias.defined()) g.dbias = blocks.centre(dbias, at::get_thread_num(), n);
-      for (int64_t t = 0; t < tiles; ++t) {
-        // Tiles in rounds of 2 * workers, one from each end of a round: causal tiles cost less the later they
-        // are.
-        const int64_t place = t % (2 * workers);
-        if (std::min(place, 2 * workers - 1 - place) != worker) continue;
-        const int64_t first = t * kKeys;
-        kernels::attention_backward(block, first, std::min(block.keys, first + kKeys), g,
-                                    scratch.data_ptr<float>());
+  with_type_of(q, [&](auto type) {
+    using T = decltype(type);
+    parallel_for(0, blocks.count() * workers, 1, [&](int64_t begin, int64_t end) {
+      const Tensor scratch = blocks.scratch();
+      for (int64_t item = begin; item < end; ++item) {
+        const int64_t n = item / workers, worker = item % workers;
+        const auto block = blocks.block<T>(n);
+        const int64_t query = blocks.query_row(n), key = blocks.key_row(n);
+        const int64_t shared = blocks.head(n) * block.shared, values = blocks.head(n) * block.values;
+        kernels::AttentionGradientsOf<T> g;
+        g.dout_stride = g.out_stride = g.dv_stride = block.v_stride;
+        g.dq_stride = g.dk_stride = block.q_stride;
+        g.dout = data_of<T>(dout) + query * g.dout_stride + values;
+        g.out = data_of<T>(result.out) + query * g.out_stride + values;
+        g.normalizer = result.normalizer.data_ptr<float>() + blocks.head_row(n);
+        g.dq = dq.data_ptr<float>() + (worker * q.size(0) * q.size(1) + query) * g.dq_stride + shared;
+        g.dk = derivative.dk.data_ptr<float>() + key * g.dk_stride + shared;
+        g.dv = derivative.dv.data_ptr<float>() + key * g.dv_stride + values;
+        if (dbias.defined()) g.dbias = blocks.centre(dbias, at::get_thread_num(), n);
+        for (int64_t t = 0; t < tiles; ++t) {
+          // Tiles in rounds of 2 * workers, one from each end of a round: causal tiles cost less the later
+          // they are.
+          const int64_t place = t % (2 * workers);
+          if (std::min(place, 2 * workers - 1 - place) != worker) continue;
+          const int64_t first = t * kKeys;
+          kernels::attention_backward(block, first, std::min(block.keys, first + kKeys), g,
+                                      scratch.data_ptr<float>());
+        }
       }
-    }
+    });
   });
   derivative.dq = workers == 1 ? dq.squeeze(0) : dq.sum(0);
   if (dbias.defined())

@@ -31,7 +31,8 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
                         const RelativeBias& bias, const torch::Tensor& mask,
                         const AttentionSettings& settings);
 
-// Forward and backward of the fused form, for use inside larger operations. Contiguous float32 on the CPU.
+// Forward and backward of the fused form, for use inside larger operations. Contiguous on the CPU: q, k, v,
+// dout and the result's `out` all float32 or all bf16 in the backward pass; results are float32.
 struct AttentionResult {
   torch::Tensor out;         // (B, Q, H V)
   torch::Tensor normalizer;  // (B, H, Q), softmax only
@@ -39,13 +40,13 @@ struct AttentionResult {
 AttentionResult attention_forward(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                                   const RelativeBias& bias, const torch::Tensor& mask,
                                   const AttentionSettings& settings);
-// dk and dv may alias k and v, which are then overwritten. dbias is undefined if its gradient is not needed.
+// dbias is undefined if its gradient is not needed. With `overwrite`, float32 k and v become dk and dv.
 struct AttentionDerivative {
   torch::Tensor dk, dv, dq, dbias;
 };
 AttentionDerivative attention_backward(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                                        const RelativeBias& bias, const torch::Tensor& mask,
                                        const AttentionSettings& settings, const AttentionResult& result,
-                                       const torch::Tensor& dout, torch::Tensor dk, torch::Tensor dv);
+                                       const torch::Tensor& dout, bool overwrite = false);
 
 }  // namespace mega::ops

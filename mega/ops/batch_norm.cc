@@ -4,6 +4,7 @@
 #include "mega/ops/form.h"
 #include "mega/ops/maybe.h"
 #include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -32,6 +33,7 @@ Tensor sum_rows(const Tensor& rows, const Add& add) {
 
 // Each (D) in double, computed relative to the first row, so that a large mean costs no precision.
 BatchStatistics statistics_of(const Tensor& rows) {
+  const PhaseMark mark(Phase::norms);
   const double count = static_cast<double>(rows.size(0));
   const Tensor shift = rows[0].to(torch::kFloat64);
   const Tensor means = sum_rows(rows,
@@ -47,6 +49,7 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
   // x (M, D) contiguous; mean and inverse (D) in double.
   static Tensor forward(AutogradContext* context, const Tensor& x, const MaybeTensor& weight,
                         const MaybeTensor& bias, const Tensor& mean, const Tensor& inverse) {
+    const PhaseMark mark(Phase::norms);
     const Tensor scale = weight ? inverse * weight->to(torch::kFloat64) : inverse;
     const Tensor shift = bias ? bias->to(torch::kFloat64) : torch::zeros_like(inverse);
     Tensor y = torch::empty_like(x);
@@ -63,6 +66,7 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
   // dx = (dy - mean(dy) - (x - mean) inverse^2 mean(dy (x - mean))) scale
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     require_first_derivative("a batch norm");
+    const PhaseMark mark(Phase::norms);
     const auto kept = context->get_saved_variables();
     const Tensor &x = kept[0], &mean = kept[1], &inverse = kept[2], &scale = kept[3];
     const Tensor dy = gradients[0].contiguous();

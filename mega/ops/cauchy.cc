@@ -1,10 +1,9 @@
 #include "mega/ops/cauchy.h"
 
-#include <ATen/Parallel.h>
-
 #include "mega/base/error.h"
 #include "mega/kernels/cauchy.h"
 #include "mega/ops/form.h"
+#include "mega/ops/parallel.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -50,7 +49,7 @@ class CauchyFunction : public torch::autograd::Function<CauchyFunction> {
                         const Tensor& s, const Tensor& y) {
     const int64_t channels = u.size(0), nodes = y.size(0), sums = u.size(1);
     const Tensor result = torch::empty({2, channels, sums, nodes}, y.options());
-    at::parallel_for(0, channels, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, channels, 1, [&](int64_t begin, int64_t end) {
       for (int64_t d = begin; d < end; ++d) {
         float* re = result.data_ptr<float>() + d * sums * nodes;
         kernels::cauchy_sums(poles_of(real, square, d), weights_of(u, s, d), y.data_ptr<float>(), nodes, re,
@@ -68,7 +67,7 @@ class CauchyFunction : public torch::autograd::Function<CauchyFunction> {
     const Tensor g = grads[0].contiguous();
     const Tensor dreal = torch::empty_like(real), dsquare = torch::empty_like(square),
                  du = torch::empty_like(u), ds = torch::empty_like(s);
-    at::parallel_for(0, u.size(0), 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, u.size(0), 1, [&](int64_t begin, int64_t end) {
       for (int64_t d = begin; d < end; ++d) {
         const float* dre = g.data_ptr<float>() + d * g.stride(1);
         const kernels::CauchyGradients to{

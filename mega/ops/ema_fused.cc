@@ -5,6 +5,8 @@
 #include "mega/base/error.h"
 #include "mega/kernels/ema.h"
 #include "mega/ops/maybe.h"
+#include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -92,7 +94,7 @@ struct Plan {
   // Calls body(row, group, piece) for all items, in parallel.
   template <class Body>
   void each(const Body& body) const {
-    at::parallel_for(0, batch * groups * pieces, 1, [&](int64_t first, int64_t last) {
+    parallel_for(0, batch * groups * pieces, 1, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) body(i / (groups * pieces), i / pieces % groups, i % pieces);
     });
   }
@@ -418,6 +420,7 @@ class EmaFunction : public torch::autograd::Function<EmaFunction> {
   static variable_list forward(AutogradContext* context, const Tensor& x, const Tensor& q, const Tensor& b,
                                const Tensor& c, const MaybeTensor& omega, const MaybeTensor& state,
                                const MaybeTensor& mask, const EmaSettings& settings, bool differentiable) {
+    const PhaseMark mark(Phase::ema);
     const Inputs in{
         x, q, b, c, omega.value_or(Tensor()), state.value_or(Tensor()), mask.value_or(Tensor()), settings};
     const Outputs out = ops::forward(in, differentiable);
@@ -429,6 +432,7 @@ class EmaFunction : public torch::autograd::Function<EmaFunction> {
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     require_first_derivative("the EMA");
+    const PhaseMark mark(Phase::ema);
     const variable_list kept = context->get_saved_variables();
     const Inputs in{kept[0], kept[1], kept[2], kept[3],
                     kept[4], kept[5], kept[6], saved<EmaSettings>(context)};
@@ -445,7 +449,7 @@ class EmaFunction : public torch::autograd::Function<EmaFunction> {
 EmaFused step(const Inputs& in) {
   const int64_t batch = in.x.size(0), width = in.x.size(2), n = in.q.size(1);
   EmaFused out{torch::empty_like(in.x), torch::empty_like(in.state)};
-  at::parallel_for(0, batch, std::max<int64_t>(1, 65536 / (width * n)), [&](int64_t begin, int64_t end) {
+  parallel_for(0, batch, std::max<int64_t>(1, 65536 / (width * n)), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const uint8_t* padding = pointer(in.mask, row);
       const kernels::EmaStep token{n,

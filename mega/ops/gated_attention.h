@@ -17,9 +17,10 @@ struct GatedAttentionSettings {
 };
 
 struct GatedAttentionInputs {
-  torch::Tensor residual;  // (B, L, D), input of the layer
-  torch::Tensor averaged;  // (B, L, D), the moving average before activation
-  torch::Tensor values;    // (B, L, V), before activation
+  torch::Tensor residual;                    // (B, L, D), input of the layer
+  torch::Tensor input;                       // (B, L, D), the same, normalised with prenorm
+  torch::Tensor averaged;                    // (B, L, D), its moving average before activation
+  torch::Tensor values_weight, values_bias;  // v_proj: (V, D), (V)
   torch::Tensor mixed_weight,
       mixed_bias;              // mx_proj: (D + Z + V + D, D): update gate, shared, reset gate, candidate
   torch::Tensor gamma, beta;   // (2, Z)
@@ -28,8 +29,9 @@ struct GatedAttentionInputs {
 };
 
 // Fused form of what nn::GatedAttention composes from single operations (equations 7 to 15): float32 on the
-// CPU, no state. For the backward pass it saves its inputs, their mixed projection (overwritten in place by
-// the candidate) and the attention output, and recomputes the rest.
+// CPU, no state. For the backward pass it saves its inputs, their projections (the candidate's overwritten by
+// the candidate) and the attention output, and recomputes the rest. In bf16, what it saves beside `residual`
+// and `input` is bf16.
 torch::Tensor gated_attention(const GatedAttentionInputs& inputs, const RelativeBias& relative,
                               const torch::Tensor& mask, const GatedAttentionSettings& settings);
 

@@ -9,6 +9,8 @@
 #include "mega/ops/form.h"
 #include "mega/ops/heads.h"
 #include "mega/ops/maybe.h"
+#include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -136,13 +138,14 @@ struct FusedGatheredAttention : torch::autograd::Function<FusedGatheredAttention
   static Tensor forward(AutogradContext* context, const Tensor& q, const Tensor& k, const Tensor& v,
                         const Tensor& query_rows, const Tensor& key_rows, const MaybeTensor& given_mask,
                         const GatheredAttentionSettings& settings) {
+    const PhaseMark mark(Phase::attention);
     const Tensor qc = q.contiguous(), kc = k.contiguous(), vc = v.contiguous();
     const AttentionGroups groups{query_rows.contiguous(), key_rows.contiguous()};
     const Tensor mask = tensor_of(given_mask).defined() ? tensor_of(given_mask).contiguous() : Tensor();
     const int64_t heads = settings.heads, count = groups.queries.size(2), places = groups.queries.size(3);
     Tensor out = torch::zeros({q.size(0), q.size(1), v.size(2)}, q.options());
     Tensor normalizer = torch::empty({q.size(0) * heads, count, places}, q.options());
-    at::parallel_for(0, q.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, q.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
       GroupBuffers buffers(qc, kc, vc, groups, mask, settings);
       Tensor result = torch::empty({places, buffers.values.size(1)}, q.options());
       for (int64_t n = begin; n < end; ++n) {
@@ -163,6 +166,7 @@ struct FusedGatheredAttention : torch::autograd::Function<FusedGatheredAttention
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     require_first_derivative("gathered attention");
+    const PhaseMark mark(Phase::attention);
     constexpr int64_t kKeys = 128;
     const auto kept = context->get_saved_variables();
     const Tensor &q = kept[0], &k = kept[1], &v = kept[2], &mask = kept[5], &out = kept[6];
@@ -172,7 +176,7 @@ struct FusedGatheredAttention : torch::autograd::Function<FusedGatheredAttention
     const int64_t heads = settings.heads, count = groups.queries.size(2), places = groups.queries.size(3);
     const Tensor dq = torch::zeros_like(q), dk = torch::zeros_like(k), dv = torch::zeros_like(v);
     // A head's groups share keys, so that one thread has them all.
-    at::parallel_for(0, q.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, q.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
       GroupBuffers buffers(q, k, v, groups, mask, settings);
       Tensor dqs = torch::empty_like(buffers.queries), dks = torch::empty_like(buffers.keys),
              dvs = torch::empty_like(buffers.values),

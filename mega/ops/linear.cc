@@ -7,6 +7,8 @@
 #include "mega/ops/matmul.h"
 #include "mega/ops/maybe.h"
 #include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
+#include "mega/ops/precision.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -15,10 +17,6 @@ namespace {
 using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-Matrix matrix(const Tensor& x, bool transposed = false) {
-  return {x.data_ptr<float>(), x.size(1), transposed};
-}
 
 // What is applied to the input before the product.
 struct Prologue {
@@ -34,8 +32,9 @@ struct Prologue {
 struct Linear : torch::autograd::Function<Linear> {
   static Tensor forward(AutogradContext* context, const Tensor& x, const Prologue& prologue,
                         const Tensor& weight, const MaybeTensor& bias) {
-    const Tensor rows = x.reshape({-1, x.size(-1)}).contiguous();
-    const Tensor dense = weight.contiguous();
+    const bool narrow = use_bf16();
+    const Tensor rows = stored(x.reshape({-1, x.size(-1)}), narrow);
+    const Tensor dense = stored_parameter(weight, narrow);
     context->save_for_backward({rows, dense});
     context->saved_data["biased"] = bias.has_value();
     save(context, prologue);
@@ -50,10 +49,11 @@ struct Linear : torch::autograd::Function<Linear> {
     const Tensor &x = kept[0], &weight = kept[1];
     const auto prologue = saved<Prologue>(context);
     const Tensor dy = gradients[0].reshape({-1, weight.size(0)}).contiguous();
+    const Tensor factor = stored(dy, is_narrow(x));
     Tensor dx, dweight, dbias;
-    if (context->needs_input_grad(1)) dweight = linear_weight_gradient(dy, prologue(x));
+    if (context->needs_input_grad(1)) dweight = linear_weight_gradient(factor, prologue(x));
     if (context->needs_input_grad(0)) {
-      dx = linear_input_gradient(dy, weight);
+      dx = linear_input_gradient(factor, weight);
       if (!prologue.trivial()) dx = activate_backward(x, prologue.activation, prologue.dropout, dx);
       auto sizes = gradients[0].sizes().vec();
       sizes.back() = weight.size(1);
@@ -66,36 +66,36 @@ struct Linear : torch::autograd::Function<Linear> {
 
 }  // namespace
 
-Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  const int64_t rows = x.size(0), outputs = weight.size(0);
-  Tensor y = torch::empty({rows, outputs}, x.options());
-  if (bias.defined()) y.copy_(bias.detach().expand({rows, outputs}));
-  matmul(rows, outputs, x.size(1), matrix(x), matrix(weight, true), y.data_ptr<float>(), outputs,
-         bias.defined());
+Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, torch::ScalarType type) {
+  const Tensor y = torch::empty({x.size(0), weight.size(0)}, x.options().dtype(type));
+  const Tensor dense = bias.defined() ? bias.detach().contiguous() : bias;
+  matmul({x}, {weight, true}, y, {false, dense.defined() ? dense.data_ptr<float>() : nullptr});
   return y;
 }
 
 Tensor linear_input_gradient(const Tensor& dy, const Tensor& weight) {
-  Tensor dx = torch::empty({dy.size(0), weight.size(1)}, dy.options());
-  matmul(dy.size(0), weight.size(1), dy.size(1), matrix(dy), matrix(weight), dx.data_ptr<float>(),
-         weight.size(1));
+  const Tensor dx = torch::empty({dy.size(0), weight.size(1)}, dy.options().dtype(torch::kFloat32));
+  matmul({dy}, {weight}, dx);
   return dx;
 }
 
 Tensor linear_weight_gradient(const Tensor& dy, const Tensor& x) {
-  Tensor dweight = torch::empty({dy.size(1), x.size(1)}, dy.options());
-  matmul(dy.size(1), x.size(1), dy.size(0), matrix(dy, true), matrix(x), dweight.data_ptr<float>(),
-         x.size(1));
+  const Tensor dweight = torch::empty({dy.size(1), x.size(1)}, dy.options().dtype(torch::kFloat32));
+  matmul({dy, true}, {x}, dweight);
   return dweight;
 }
 
 Tensor column_sums(const Tensor& dy) {
+  const PhaseMark mark(Phase::gates);
   const int64_t rows = dy.size(0), columns = dy.size(1);
-  Tensor partial = torch::zeros({pieces_of(rows), columns}, dy.options());
-  const kernels::ConstRows view{dy.data_ptr<float>(), columns};
+  const Tensor partial = torch::zeros({pieces_of(rows), columns}, dy.options().dtype(torch::kFloat32));
   float* sums = partial.data_ptr<float>();
-  parallel_pieces(rows, [&](int64_t piece, int64_t begin, int64_t end) {
-    kernels::add_column_sums(view, sums + piece * columns, begin, end, columns);
+  with_type_of(dy, [&](auto type) {
+    using T = decltype(type);
+    const kernels::RowsOf<const T> view{data_of<T>(dy), columns};
+    parallel_pieces(rows, [&](int64_t piece, int64_t begin, int64_t end) {
+      kernels::add_column_sums<T>(view, sums + piece * columns, begin, end, columns);
+    });
   });
   return partial.sum(0);
 }

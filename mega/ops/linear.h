@@ -14,14 +14,15 @@ torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const 
 torch::Tensor activated_linear(const torch::Tensor& x, Activation activation, const Dropout& dropout,
                                const torch::Tensor& weight, const torch::Tensor& bias);
 
-// The parts, for use inside larger operations. Matrices are contiguous float32 on the CPU.
-// x (M, I) -> (M, O)
-torch::Tensor linear_forward(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias);
-// dy (M, O) -> dx (M, I)
+// The parts, for use inside larger operations. Matrices are contiguous on the CPU; factors are all float32 or
+// all bf16 (mega/ops/precision.h), the bias is float32. x (M, I) -> (M, O) of the given type
+torch::Tensor linear_forward(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
+                             torch::ScalarType type = torch::kFloat32);
+// dy (M, O) -> dx (M, I), float32
 torch::Tensor linear_input_gradient(const torch::Tensor& dy, const torch::Tensor& weight);
-// dy (M, O), x (M, I) -> dW (O, I)
+// dy (M, O), x (M, I) -> dW (O, I), float32
 torch::Tensor linear_weight_gradient(const torch::Tensor& dy, const torch::Tensor& x);
-// dy (M, O) -> (O)
+// dy (M, O) -> (O), float32
 torch::Tensor column_sums(const torch::Tensor& dy);
 
 }  // namespace mega::ops

@@ -9,6 +9,7 @@
 #include "mega/ops/matmul.h"
 #include "mega/ops/maybe.h"
 #include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -111,6 +112,7 @@ const bool* padding_of(const Tensor& mask, int64_t n, int64_t heads) {
 struct FusedLinearAttention : torch::autograd::Function<FusedLinearAttention> {
   static Tensor forward(AutogradContext* context, const Tensor& q, const Tensor& k, const Tensor& v,
                         const MaybeTensor& given_mask, const LinearAttentionSettings& settings) {
+    const PhaseMark mark(Phase::attention);
     const Tensor qc = q.contiguous(), kc = k.contiguous(), vc = v.contiguous(),
                  mask = tensor_of(given_mask).defined() ? tensor_of(given_mask).contiguous() : Tensor();
     const int64_t heads = settings.heads, count = q.size(0) * heads, length = q.size(1);
@@ -120,14 +122,15 @@ struct FusedLinearAttention : torch::autograd::Function<FusedLinearAttention> {
     Tensor products = torch::zeros({count, m, e}, q.options()), sums = torch::zeros({count, m}, q.options()),
            divisor = torch::empty({count, length}, q.options());
     const auto rows = [&](const Tensor& x, int64_t n) { return head_rows(x, n / heads, n % heads, heads); };
-    at::parallel_for(0, count, 1, [&](int64_t first, int64_t last) {
+    parallel_for(0, count, 1, [&](int64_t first, int64_t last) {
       FeatureTile tile(m, settings.relu);
       for (int64_t n = first; n < last; ++n) {
         float *product = products.data_ptr<float>() + n * m * e, *sum = sums.data_ptr<float>() + n * m;
         const HeadRows query = rows(qc, n), key = rows(kc, n), value = rows(vc, n), output = rows(out, n);
         for_tiles(length, [&](int64_t begin, int64_t end) {
           const float* f = tile.fill(key, begin, end, padding_of(mask, n, heads));
-          matmul(m, e, end - begin, {f, m, true}, {value.row(begin), value.stride}, product, e, true);
+          matmul(m, e, end - begin, {f, m, true}, {value.row(begin), value.stride}, product, e,
+                 {.accumulate = true});
           for (int64_t i = 0; i < end - begin; ++i) add_scaled(f + i * m, 1.0f, sum, m);
         });
         for_tiles(length, [&](int64_t begin, int64_t end) {
@@ -149,6 +152,7 @@ struct FusedLinearAttention : torch::autograd::Function<FusedLinearAttention> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     require_first_derivative("linear attention");
+    const PhaseMark mark(Phase::attention);
     const auto kept = context->get_saved_variables();
     const Tensor &q = kept[0], &k = kept[1], &v = kept[2], &mask = kept[3];
     const auto settings = saved<LinearAttentionSettings>(context);
@@ -157,7 +161,7 @@ struct FusedLinearAttention : torch::autograd::Function<FusedLinearAttention> {
     const int64_t m = q.size(2) / heads, e = v.size(2) / heads;
     Tensor dq = torch::empty_like(q), dk = torch::empty_like(k), dv = torch::empty_like(v);
     const auto rows = [&](const Tensor& x, int64_t n) { return head_rows(x, n / heads, n % heads, heads); };
-    at::parallel_for(0, count, 1, [&](int64_t first, int64_t last) {
+    parallel_for(0, count, 1, [&](int64_t first, int64_t last) {
       FeatureTile tile(m, settings.relu);
       // Gradients of the numerators of a tile (rows, V), of the sums (M, V) and (M).
       std::vector<float> dn(static_cast<size_t>(kTile * e)), d_product, d_sum;
@@ -178,7 +182,7 @@ struct FusedLinearAttention : torch::autograd::Function<FusedLinearAttention> {
             for (int64_t c = 0; c < e; ++c)
               dn[static_cast<size_t>((i - begin) * e + c)] = d_output.row(i)[c] * factor;
           }
-          matmul(m, e, end - begin, {f, m, true}, {dn.data(), e}, d_product.data(), e, true);
+          matmul(m, e, end - begin, {f, m, true}, {dn.data(), e}, d_product.data(), e, {.accumulate = true});
           matmul(end - begin, m, e, {dn.data(), e}, {product, e, true}, d_query.row(begin), d_query.stride);
           for (int64_t i = begin; i < end; ++i) {
             const float dd = -dot(dn.data() + (i - begin) * e, output.row(i), e);

@@ -1,7 +1,5 @@
 #include "mega/ops/long_convolution.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -12,6 +10,7 @@
 #include "mega/kernels/fft.h"
 #include "mega/ops/form.h"
 #include "mega/ops/maybe.h"
+#include "mega/ops/parallel.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -76,7 +75,7 @@ struct ConvolutionPlan {
   // Calls body(group, part) on all threads.
   template <class Body>
   void each(const Body& body) const {
-    at::parallel_for(0, groups * parts, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, groups * parts, 1, [&](int64_t begin, int64_t end) {
       for (int64_t item = begin; item < end; ++item) body(item / parts, item % parts);
     });
   }

@@ -5,6 +5,7 @@
 #include "mega/ops/form.h"
 #include "mega/ops/maybe.h"
 #include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -21,6 +22,7 @@ const float* data_or_null(const Tensor& x) { return x.defined() ? x.data_ptr<flo
 struct RmsNorm : torch::autograd::Function<RmsNorm> {
   static Tensor forward(AutogradContext* context, const Tensor& x, const MaybeTensor& given_weight,
                         double eps) {
+    const PhaseMark mark(Phase::norms);
     const Tensor weight = given_weight ? given_weight->contiguous() : Tensor();
     const Tensor input = x.contiguous();
     const int64_t columns = input.size(-1), rows = input.numel() / columns;
@@ -40,6 +42,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     require_first_derivative("a norm");
+    const PhaseMark mark(Phase::norms);
     const auto kept = context->get_saved_variables();
     const Tensor &x = kept[0], &weight = kept[1], &inverse = kept[2];
     const Tensor dy = gradients[0].contiguous();

@@ -7,6 +7,7 @@
 #include "mega/ops/form.h"
 #include "mega/ops/matmul.h"
 #include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -43,6 +44,7 @@ void for_each_block(const Tensor& x, const Tensor& weight, const Body& body) {
 struct SoftmaxLosses : torch::autograd::Function<SoftmaxLosses> {
   static Tensor forward(AutogradContext* context, const Tensor& input, const Tensor& matrix,
                         const Tensor& targets, double smoothing) {
+    const PhaseMark mark(Phase::loss);
     const Tensor x = input.contiguous(), weight = matrix.contiguous();
     const Tensor normalizer = torch::empty({x.size(0)}, x.options()), own = torch::empty_like(normalizer),
                  mean = torch::empty_like(normalizer);
@@ -62,6 +64,7 @@ struct SoftmaxLosses : torch::autograd::Function<SoftmaxLosses> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     require_first_derivative("the softmax loss");
+    const PhaseMark mark(Phase::loss);
     const auto kept = context->get_saved_variables();
     const Tensor &x = kept[0], &weight = kept[1], &targets = kept[2], &normalizer = kept[3];
     const auto smoothing = saved<double>(context);
@@ -86,7 +89,7 @@ struct SoftmaxLosses : torch::autograd::Function<SoftmaxLosses> {
                dx.narrow(0, begin, count).data_ptr<float>(), width);
       if (for_weight)
         matmul(vocabulary, width, count, dense(scores, true), dense(part), dweight.data_ptr<float>(), width,
-               /*accumulate=*/true);
+               {.accumulate = true});
     });
     return {dx, dweight, Tensor(), Tensor()};
   }

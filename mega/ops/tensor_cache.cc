@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "mega/base/error.h"
+#include "mega/ops/phase.h"
 #include "mega/ops/torch.h"
 
 namespace mega::ops {
@@ -92,6 +93,7 @@ class TensorCache final : public at::Allocator {
  public:
   at::DataPtr allocate(size_t bytes) MEGA_ALLOCATE_CONST override {
     if (bytes == 0) return {nullptr, nullptr, &release, at::kCPU};
+    const PhaseMark mark(Phase::allocation);
     const size_t unit = bytes >= kLarge ? kUnit : kAlignment;
     const size_t size = (bytes + kAlignment + unit - 1) / unit * unit;
     const Block block =

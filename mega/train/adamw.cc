@@ -10,6 +10,7 @@
 #include "mega/base/strings.h"
 #include "mega/kernels/adam.h"
 #include "mega/ops/parallel.h"
+#include "mega/ops/phase.h"
 
 namespace mega::train {
 
@@ -119,6 +120,7 @@ void AdamW::zero_gradients() {
 }
 
 double AdamW::step(double learning_rate) {
+  const ops::PhaseMark mark(ops::Phase::optimiser);
   const torch::NoGradGuard guard;
   double sum = 0.0;
   for (const Tensor& parameter : parameters_) {
@@ -152,6 +154,7 @@ double AdamW::step(double learning_rate) {
       ops::parallel_rows(last - first, 1, [&](int64_t begin, int64_t end) {
         kernels::adam(step, g + begin, p + begin, m + begin, v + begin, end - begin);
       });
+      parameter.unsafeGetTensorImpl()->bump_version();  // as a libtorch operation in place would
       continue;
     }
     const Tensor numbers = parameter.view(-1).slice(0, first, last);

@@ -14,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,6 +35,27 @@ inline constexpr double kGradientTolerance = 1e-4;
 // A gradient may be zero by algebra. It is then compared with this share of the file's largest gradient.
 inline constexpr double kGradientFloor = 1e-3;
 
+// bf16 has 8 significant bits: a rounding changes a number by at most 2^-9 of itself. A value with so many
+// roundings on the longest way to it may be off by as many times 2^-9 of the largest value; that holds to
+// first order where no step on the way enlarges relative differences.
+inline constexpr double kRounding = 1.0 / 512;
+// Gated attention: the average, its activation, the mixed projection's weight and result, queries, attention
+// weights, attention's output, that output after the reset gate, the last weight, the candidate. Other
+// attention has no more.
+inline constexpr int kAttentionRoundings = 10;
+// A feed-forward: input, weight, hidden layer, its activation, weight. Other layers have no more.
+inline constexpr int kOtherRoundings = 5;
+inline constexpr int kBlockRoundings = kAttentionRoundings + kOtherRoundings;
+// What comes before and after the blocks of a model: up to three linear layers, of input and weight.
+inline constexpr int kOuterRoundings = 6;
+// All gradients together, and each by itself, point the same way as in float32, up to an angle of cosine
+// 0.999. A gradient that is small beside others may be a difference of large numbers, or zero by algebra: it
+// may then differ by what the roundings allow for the file's largest gradient.
+inline const double kAngle = std::acos(0.999);
+
+// How a run computes. `rounded`: in float32, from inputs and matrices that were rounded to bf16.
+enum class Arithmetic { f32, bf16, rounded };
+
 // Names as in the file, without "out.".
 using Outputs = std::map<std::string, Tensor>;
 
@@ -47,6 +69,18 @@ class Golden {
     for (const std::string& name : names("grad."))
       largest_gradient_ = std::max(largest_gradient_, largest(ops::to_tensor(file_.at(name))));
   }
+
+  // `layer`: the roundings of bf16 in a layer of the file's kind; 0: none, it is compared as in float32.
+  void compute_in(Arithmetic arithmetic, int layer) {
+    arithmetic_ = arithmetic;
+    roundings_ = arithmetic == Arithmetic::f32 ? 0 : count_roundings(layer);
+  }
+  int roundings() const { return roundings_; }
+  // As a share of the largest value.
+  double value_tolerance() const { return kValueTolerance + roundings_ * kRounding; }
+
+  // From here on, differences above their tolerance are no failures.
+  void only_measure() { measures_ = true; }
 
   // Options: the file's metadata.
   bool has_option(const std::string& key) const { return file_.metadata().contains(key); }
@@ -87,7 +121,7 @@ class Golden {
   // Inputs: leaves of the graph if the file has their gradients. Undefined if the file has none of that name.
   bool has(const std::string& name) const { return file_.find(name) != nullptr; }
   Tensor input(const std::string& name) {
-    Tensor x = take("in." + name);
+    Tensor x = as_computed("in." + name);
     if (has("grad.in." + name)) x.requires_grad_();
     leaves_["in." + name] = x;
     return x;
@@ -96,7 +130,7 @@ class Golden {
 
   // A parameter of a function that is no module here.
   Tensor parameter(const std::string& name) {
-    Tensor x = take("param." + name);
+    Tensor x = as_computed("param." + name);
     if (has("grad.param." + name)) x.requires_grad_();
     leaves_["param." + name] = x;
     return x;
@@ -110,7 +144,7 @@ class Golden {
     const torch::NoGradGuard guard;
     const auto copy = [&](const auto& item) {
       const std::string name = rename(item.key());
-      const Tensor value = take("param." + name);
+      const Tensor value = as_computed("param." + name);
       require(value.squeeze().sizes() == item.value().squeeze().sizes() &&
                   value.scalar_type() == item.value().scalar_type(),
               item.key(), " is ", value.sizes(), " ", value.scalar_type(), " in the file, ",
@@ -157,15 +191,17 @@ class Golden {
       else if (largest(gradient) > 0.0)
         ADD_FAILURE() << "grad." << name << ": there is one here, and none in the file";
     }
+    if (all_.expected > 0.0) judge("all gradients, angle", all_.angle(), kAngle);
   }
 
   // Compares one result with the file's; a second result for the same name says `how` it came about.
   void value(const std::string& name, const Tensor& actual, const std::string& how = "") {
     const Tensor expected = take(name);
-    compare(name + how, actual, expected, kValueTolerance * largest(expected));
+    compare(name + how, actual, expected, value_tolerance() * largest(expected));
   }
   void gradient(const std::string& name, const Tensor& actual) {
     const Tensor expected = take(name);
+    if (roundings_ > 0) return compare_direction(name, actual, expected);
     compare(name, actual, expected,
             kGradientTolerance * std::max(largest(expected), kGradientFloor * largest_gradient_));
   }
@@ -223,7 +259,7 @@ class Golden {
       // is.
       const Tensor expected = take(kLoss);
       compare(kLoss, loss.reshape(expected.sizes()), expected,
-              kValueTolerance * std::max(largest(expected), std::sqrt(squares)));
+              value_tolerance() * std::max(largest(expected), std::sqrt(squares)));
     }
     return loss;
   }
@@ -235,10 +271,53 @@ class Golden {
       return;
     }
     const double difference = largest(actual.detach().to(torch::kFloat64) - expected.to(torch::kFloat64));
+    judge(name, difference, tolerance);
+  }
+
+  void compare_direction(const std::string& name, const Tensor& actual, const Tensor& expected) {
+    const Tensor a = actual.detach().flatten().to(torch::kFloat64),
+                 e = expected.flatten().to(torch::kFloat64);
+    const Direction direction{a.dot(e).item<double>(), a.square().sum().item<double>(),
+                              e.square().sum().item<double>()};
+    all_ = {all_.product + direction.product, all_.actual + direction.actual,
+            all_.expected + direction.expected};
+    const double difference = largest(a - e), allowed = roundings_ * kRounding * largest_gradient_;
+    if (direction.angle() <= kAngle || difference > allowed)
+      judge(name + ", angle", direction.angle(), kAngle);
+    else
+      judge(name, difference, allowed);
+  }
+
+  // The roundings on the longest way through the file's model, or through its single layer.
+  int count_roundings(int layer) const {
+    static const std::regex block(R"(\b(layers|blocks)\.\d+\.)"), cross(R"(\b(cross|encoder)_attn\.)");
+    std::set<std::string> blocks, crosses;
+    for (const std::string& name : names("param.")) {
+      std::smatch found;
+      if (!std::regex_search(name, found, block)) continue;
+      const std::string place = found.prefix().str() + found.str();
+      blocks.insert(place);
+      if (std::regex_search(name, cross)) crosses.insert(place);
+    }
+    if (layer == 0 || blocks.empty()) return layer;
+    return static_cast<int>(blocks.size()) * layer + static_cast<int>(crosses.size()) * kAttentionRoundings +
+           kOuterRoundings;
+  }
+
+  // An input or parameter, as the run gets it.
+  Tensor as_computed(const std::string& name) {
+    const Tensor x = take(name);
+    const bool multiplied = x.dim() >= 2 && (name.starts_with("in.") || name.ends_with("weight"));
+    if (arithmetic_ != Arithmetic::rounded || !multiplied || x.scalar_type() != torch::kFloat32) return x;
+    return x.to(torch::kBFloat16).to(torch::kFloat32);
+  }
+
+  void judge(const std::string& name, double difference, double tolerance) {
     const bool ok = difference <= tolerance;  // false for NaN
     std::printf("  %-4s  %-66s %.1e  tolerance %.1e\n", ok ? "OK" : "FAIL", name.c_str(), difference,
                 tolerance);
-    if (!ok) ADD_FAILURE() << name << ": differs by " << difference << ", tolerance " << tolerance;
+    if (!ok && !measures_)
+      ADD_FAILURE() << name << ": differs by " << difference << ", tolerance " << tolerance;
     const double ratio = difference == 0.0 ? 0.0 : difference / tolerance;
     if (ratio <= worst_) return;
     worst_ = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
@@ -246,6 +325,14 @@ class Golden {
   }
 
   Safetensors file_;
+  Arithmetic arithmetic_ = Arithmetic::f32;
+  int roundings_ = 0;
+  bool measures_ = false;
+  struct Direction {  // sums of products and of squares
+    double product = 0.0, actual = 0.0, expected = 0.0;
+    double angle() const { return std::acos(std::min(1.0, product / std::sqrt(actual * expected))); }
+  };
+  Direction all_;  // of the gradients in bf16
   double largest_gradient_ = 0.0;
   std::map<std::string, Tensor> leaves_;  // by their names in the file
   std::set<std::string> taken_, known_options_;

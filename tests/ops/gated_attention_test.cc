@@ -30,14 +30,16 @@ struct Case {
     const int64_t mixed = 2 * width + shared + values;
     return {torch::randn({batch, length, width}),
             torch::randn({batch, length, width}),
-            torch::randn({batch, length, values}),
+            torch::randn({batch, length, width}),
             torch::randn({mixed, width}) / std::sqrt(static_cast<double>(width)),
             torch::randn({mixed}),
             torch::randn({2, shared}),
             torch::randn({2, shared}),
             torch::randn({width, values}) / std::sqrt(static_cast<double>(values)),
             torch::randn({width}),
-            biased ? torch::randn({settings.attention.causal ? reach() : 2 * reach() - 1}) : Tensor()};
+            biased ? torch::randn({settings.attention.causal ? reach() : 2 * reach() - 1}) : Tensor(),
+            torch::randn({values, width}) / std::sqrt(static_cast<double>(width)),
+            torch::randn({values})};
   }
   friend std::ostream& operator<<(std::ostream& stream, const Case& c) {
     return stream << to_string(c.settings.attention.function) << " " << to_string(c.settings.activation)
@@ -57,7 +59,7 @@ Tensor definition(const Case& c, const Tensors& in, const Tensor& mask) {
   const auto act = [&](const Tensor& x) { return activate(x, c.settings.activation); };
   const Tensor z = parts[1] * torch::sigmoid(parts[1]);                                     // 7
   const Tensor q = z * in[5][0] + in[6][0], k = z * in[5][1] + in[6][1];                    // 8, 9
-  const Tensor v = dropout(act(in[2]), c.settings.values);                                  // 10
+  const Tensor v = dropout(act(torch::linear(in[2], in[10], in[11])), c.settings.values);   // 10
   const Tensor h = attention(q, k, v, {in[9], 1 - c.reach()}, mask, c.settings.attention);  // 11
   const Tensor reset = parts[2] * torch::sigmoid(parts[2]);                                 // 12
   const Tensor update = torch::sigmoid(parts[0]);                                           // 13
@@ -71,7 +73,7 @@ void check(const Case& c) {
   const Tensor mask = c.masked ? torch::rand({c.batch, c.length}) < 0.3 : Tensor();
   const auto operation = [&](const Tensors& in) {
     if (in[0].scalar_type() == torch::kFloat64) return definition(c, in, mask);
-    return gated_attention({in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8]},
+    return gated_attention({in[0], in[2], in[1], in[10], in[11], in[3], in[4], in[5], in[6], in[7], in[8]},
                            {in[9], 1 - c.reach()}, mask, c.settings);
   };
   mega::testing::compare_forms(operation, c.inputs(), 0.1);

@@ -5,6 +5,7 @@
 
 #include "mega/base/error.h"
 #include "mega/ops/matmul.h"
+#include "mega/ops/precision.h"
 #include "tests/base/helpers.h"
 #include "tests/compare.h"
 #include "tests/gradcheck.h"
@@ -72,20 +73,28 @@ TEST(Linear, RejectsOtherWidths) {
 
 TEST(Matmul, TransposesAndAdds) {
   torch::manual_seed(2);
-  for (const auto& [rows, columns, depth] :
-       {std::tuple{1, 1, 1}, std::tuple{3, 5, 7}, std::tuple{65, 33, 17}, std::tuple{7, 130, 200}}) {
-    const Tensor a = torch::randn({rows, depth}), b = torch::randn({depth, columns});
-    const Tensor at = a.t().contiguous(), bt = b.t().contiguous();
-    for (int bits = 0; bits < 8; ++bits) {
-      const bool left = bits & 1, right = bits & 2, accumulate = bits & 4;
-      Tensor out = torch::ones({rows, columns + 2});  // row stride larger than the width
-      matmul(rows, columns, depth, {(left ? at : a).data_ptr<float>(), left ? rows : depth, left},
-             {(right ? bt : b).data_ptr<float>(), right ? depth : columns, right}, out.data_ptr<float>(),
-             columns + 2, accumulate);
-      const Tensor expected =
-          torch::mm(a.to(torch::kFloat64), b.to(torch::kFloat64)) + (accumulate ? 1.0 : 0.0);
-      mega::testing::expect_close(out.narrow(1, 0, columns), expected, 1e-5, "product", 1);
-      EXPECT_TRUE(out.narrow(1, columns, 2).eq(1).all().item<bool>());
+  for (const auto& [rows, columns, depth] : {std::tuple{1, 1, 1}, std::tuple{3, 5, 7}, std::tuple{65, 33, 17},
+                                             std::tuple{7, 130, 200}, std::tuple{4, 6, 0}}) {
+    for (const bool narrow : {false, true}) {
+      if (narrow && available_precision(Precision::bf16) != Precision::bf16) continue;
+      const Tensor a = stored(torch::randn({rows, depth}), narrow),
+                   b = stored(torch::randn({depth, columns}), narrow);
+      const Tensor at = a.t().contiguous(), bt = b.t().contiguous(), bias = torch::randn({columns});
+      for (int bits = 0; bits < 16; ++bits) {
+        const bool left = bits & 1, right = bits & 2, accumulate = bits & 4, biased = (bits & 8) && depth > 0;
+        const Tensor out = torch::ones({rows, columns + 2});  // row stride larger than the width
+        matmul({left ? at : a, left}, {right ? bt : b, right}, out.narrow(1, 0, columns),
+               {accumulate, biased ? bias.data_ptr<float>() : nullptr});
+        Tensor expected = torch::mm(a.to(torch::kFloat64), b.to(torch::kFloat64)) + (accumulate ? 1.0 : 0.0);
+        if (biased) expected = expected + bias;
+        mega::testing::expect_close(out.narrow(1, 0, columns), expected, 1e-5, "product", 1);
+        EXPECT_TRUE(out.narrow(1, columns, 2).eq(1).all().item<bool>());
+        if (!narrow) continue;
+        const Tensor rounded = torch::ones({rows, columns + 2}, torch::kBFloat16);
+        matmul({left ? at : a, left}, {right ? bt : b, right}, rounded.narrow(1, 0, columns),
+               {accumulate, biased ? bias.data_ptr<float>() : nullptr});
+        mega::testing::expect_close(rounded.narrow(1, 0, columns), expected, 1.0 / 256, "rounded", 1);
+      }
     }
   }
 }
