@@ -73,6 +73,7 @@ std::string to_text(const TrainingState& p) {
                                 {"evaluated_update", p.evaluated_update},
                                 {"evaluation_due", p.evaluation_due},
                                 {"threads", p.threads},
+                                {"precision", std::string(to_string(p.precision))},
                                 {"wall_seconds", p.wall_seconds},
                                 {"planned", p.planned},
                                 {"budget_seconds", p.budget_seconds}}
@@ -98,7 +99,9 @@ TrainingState from_text(const std::string& text, const std::string& where) {
     p.evaluated_update = json.at("evaluated_update");
     p.evaluation_due = json.at("evaluation_due");
     p.threads = json.at("threads");
-    p.waiting_seconds = json.value("waiting_seconds", 0.0);  // this and the next are not in version 0.1
+    if (json.contains("precision"))  // this and the next are not in version 0.1
+      p.precision = parse_enum<Precision>(json.at("precision").get<std::string>());
+    p.waiting_seconds = json.value("waiting_seconds", 0.0);
     p.wall_seconds = json.value("wall_seconds", 0.0);
     p.planned = json.value("planned", int64_t{0});
     p.budget_seconds = json.value("budget_seconds", 0.0);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "mega/config/recipe/precision.h"
 #include "mega/data/batch_stream.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/train/tasks/task.h"
@@ -32,6 +33,7 @@ struct TrainingState {
   int64_t evaluated_update = -1;  // of the last evaluation
   bool evaluation_due = false;    // at this update, but the run was stopped before it
   int threads = 0;
+  Precision precision = Precision::f32;  // that updates ran in
 };
 
 struct Checkpoint {

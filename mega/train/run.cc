@@ -22,6 +22,7 @@
 #include "mega/config/files/checkpoint_files.h"
 #include "mega/config/parameter_count.h"
 #include "mega/distributed/gather.h"
+#include "mega/ops/precision.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/table.h"
 #include "mega/report/terminal.h"
@@ -378,12 +379,17 @@ RunResult run_as_told(const RunRequest& request) {
   say((world == nullptr ? "threads     " : "processes   " + std::to_string(world->size()) + ", threads ") +
       std::to_string(ops::threads()) + (world == nullptr ? "" : " each") + ", sgemm " +
       std::to_string(static_cast<int>(gflops)) + " GFLOP/s");
+  const Precision precision = update_precision(job->recipe().train.precision, world);
+  say("precision   " + std::string(to_string(precision)));
   const double available = available_memory();
   if (device.is_cpu())
     require_memory(job->recipe(), result.parameters, largest_share(*job, world), available);
   const std::unique_ptr<Task> task = job->make_task(device);
   if (world != nullptr) task->enter(*world);
-  const UpdateCost update = estimate(*job, *task, result.parameters, available, request);
+  const UpdateCost update = [&] {
+    const ops::PrecisionGuard guard(precision);
+    return estimate(*job, *task, result.parameters, available, request);
+  }();
   if (request.estimate_only) return result;
 
   const Recipe& recipe = job->recipe();

@@ -10,6 +10,7 @@
 #include "mega/base/random.h"
 #include "mega/base/strings.h"
 #include "mega/models/decay_spectrum.h"
+#include "mega/ops/precision.h"
 #include "mega/ops/runtime.h"
 #include "mega/ops/watch.h"
 #include "mega/report/terminal.h"
@@ -55,6 +56,15 @@ std::unique_ptr<distributed::ParameterShares> make_shares(const torch::nn::Modul
 
 }  // namespace
 
+Precision update_precision(Precision asked, distributed::World* world) {
+  const Precision own = ops::available_precision(asked);
+  if (world == nullptr) return own;
+  const auto all = world->common().all_gather(to_string(own));
+  const bool narrow = std::all_of(all.begin(), all.end(),
+                                  [](const std::string& name) { return name == to_string(Precision::bf16); });
+  return narrow ? Precision::bf16 : Precision::f32;
+}
+
 Trainer::Trainer(Task& task, const TrainOptions& options, RunSettings settings)
     : task_(task),
       options_(options),
@@ -63,6 +73,7 @@ Trainer::Trainer(Task& task, const TrainOptions& options, RunSettings settings)
       optimizer_(named_parameters(task.model()), options, task.tensors(), shares_.get()),
       average_(task.model(), options.average) {
   state_.threads = ops::threads();
+  state_.precision = update_precision(options.precision, settings_.world);
   if (settings_.world == nullptr) return;
   const ProcessOptions& processes = options_.processes;
   distributed::GradientSumOptions how;
@@ -91,6 +102,7 @@ void Trainer::restore() {
   const auto checkpoint = newest_checkpoint(settings_.folder, [this](const std::string& line) { say(line); });
   if (!checkpoint) return say("nothing was saved yet: starting from the beginning");
   const int threads = state_.threads;
+  const Precision precision = state_.precision;
   state_ = checkpoint->state;
   load_weights(task_.model(), checkpoint->model);
   optimizer_.load_state(checkpoint->training);
@@ -102,11 +114,17 @@ void Trainer::restore() {
     say("the run had " + std::to_string(state_.threads) + " threads and now has " + std::to_string(threads) +
         ": results will differ in the last bits");
   state_.threads = threads;
+  if (state_.precision != precision)
+    say("the run computed in " + std::string(to_string(state_.precision)) + " and goes on in " +
+        std::string(to_string(precision)) + ": results will differ");
+  state_.precision = precision;
   say("resumed after update " + with_thousands(state_.update));
 }
 
 Outcome Trainer::run() {
   const SignalGuard signals;
+  if (options_.precision == Precision::bf16 && state_.precision == Precision::f32)
+    say("not all CPUs of this run multiply bf16 (AVX512-BF16): it trains in f32");
   restore();
   start_budget();
   log_ = std::make_unique<RunLog>(settings_.folder, state_.update);
@@ -270,6 +288,7 @@ void Trainer::update() {
   const auto start = Clock::now();
   const double waited_before = seconds_waited();
   const int64_t number = state_.update;
+  const ops::PrecisionGuard precision(state_.precision);
   seed_update();
   const int64_t count = task_.draw(options_.accumulation);
   const double waiting = std::chrono::duration<double>(Clock::now() - start).count();
@@ -458,6 +477,7 @@ void Trainer::write_report(const Report* test) {
   if (state_.seconds > 0)
     report.summary.push_back(
         {"waiting for data", format("%.1f %%", 100.0 * state_.waiting_seconds / state_.seconds)});
+  report.summary.push_back({"precision", std::string(to_string(state_.precision))});
   for (const Metric& metric : state_.best.metrics)
     report.summary.push_back(
         {"best valid " + metric.name, metric_text(metric).substr(metric.name.size() + 1)});
@@ -501,6 +521,7 @@ void Trainer::require_finite_weights() const {
 // Repeats the update with the same random numbers and finds the first module whose output is not finite.
 void Trainer::fail_not_finite() {
   task_.leave();  // the others may have found nothing
+  const ops::PrecisionGuard precision(state_.precision);
   seed_update();
   optimizer_.zero_gradients();
   std::string what = "the gradient norm is not finite", place;

@@ -46,6 +46,10 @@ struct Outcome {
   bool stopped_early = false;  // no improvement for `patience` evaluations
 };
 
+// The precision of a run's updates, f32 or bf16: what is asked for, as far as the CPUs of all its processes
+// have it. Processes call it together.
+Precision update_precision(Precision asked, distributed::World* world);
+
 // The run directory contains metrics.jsonl, an event file, report.html, checkpoints/, and model.safetensors:
 // the best model so far on the validation data, or the last one if there is none.
 class Trainer {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "mega/data/shared_source.h"
+#include "mega/ops/precision.h"
 #include "mega/train/saved_model.h"
 #include "mega/train/tasks/translation_job.h"
 #include "tests/train/language_helpers.h"
@@ -221,6 +222,21 @@ TEST_F(Processes, Pictures) {
         return Made{dataset, std::move(task)};
       },
       1e-3, /*in_double=*/false);
+}
+
+// bf16 only where all have it: what one of them would compute otherwise is what no run on one machine does.
+TEST(PrecisionOfProcesses, IsThatOfTheWeakest) {
+  const auto of = [](Precision second) {
+    std::vector<Precision> found(2);
+    distributed::expect_none(distributed::in_worlds(2, [&](World& world) {
+      found[static_cast<size_t>(world.rank())] =
+          update_precision(world.leads() ? Precision::bf16 : second, &world);
+    }));
+    return found;
+  };
+  const Precision best = ops::available_precision(Precision::bf16);
+  EXPECT_EQ(of(Precision::automatic), (std::vector{best, best}));
+  EXPECT_EQ(of(Precision::f32), (std::vector{Precision::f32, Precision::f32}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "mega/config/files/model_file.h"
+#include "mega/ops/precision.h"
 #include "tests/train/helpers.h"
 
 namespace mega::train {
@@ -105,6 +106,12 @@ TEST(Trainer, ResumesBitForBit) {
                                  classifier(r).block.dropout = 0.2;
                                }},
                               {"average", [](Recipe& r) { r.train.average = 0.99; }},
+                              {"bf16",
+                               [](Recipe& r) {
+                                 r.train.precision = Precision::bf16;
+                                 r.train.average = 0.99;
+                                 classifier(r).block.dropout = 0.2;
+                               }},
                               {"all, with batches of tokens", [](Recipe& r) {
                                  // Each epoch divides the examples into another number of batches.
                                  r.train.batch = 30;
@@ -133,6 +140,27 @@ TEST(Trainer, ResumesBitForBit) {
     EXPECT_EQ(updates_with(folder / "cut", kValid), updates_with(folder / "whole", kValid));
     const Updates logged = updates_with(folder / "cut", "loss");
     EXPECT_TRUE(std::is_sorted(logged.begin(), logged.end(), std::less_equal<>())) << "none twice";
+  }
+}
+
+// Where the CPU has bf16 arithmetic, it changes the numbers and little else; the run says which precision it
+// had.
+TEST(Trainer, ThePrecisionIsRecordedAndTrains) {
+  const ScratchFolder folder;
+  Recipe recipe = letters_recipe();
+  const Outcome wide = train_letters(recipe, folder / "f32");
+  EXPECT_EQ(wide.state.precision, Precision::f32);
+  for (const Precision asked : {Precision::bf16, Precision::automatic}) {
+    recipe.train.precision = asked;
+    const fs::path run = folder.path() / to_string(asked);
+    const Outcome narrow = train_letters(recipe, run);
+    EXPECT_EQ(narrow.state.precision, ops::available_precision(asked));
+    EXPECT_EQ(last_checkpoint(run).state.precision, narrow.state.precision);
+    EXPECT_NE(read_file(run / "report.html").find(std::string(to_string(narrow.state.precision))),
+              std::string::npos);
+    const bool same = read_file(run / "model.safetensors") == read_file(folder / "f32" / "model.safetensors");
+    EXPECT_EQ(same, narrow.state.precision == Precision::f32);
+    EXPECT_NEAR(narrow.state.best.metrics.front().value, wide.state.best.metrics.front().value, 0.1);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "mega/base/options/options.h"
 #include "mega/config/models/layer_options.h"
+#include "mega/config/recipe/precision.h"
 
 namespace mega {
 
@@ -146,6 +147,7 @@ inline constexpr Range kUpdates{0, 1e12};
 // and learned positions.
 struct TrainOptions {
   int64_t seed = 1;
+  Precision precision = Precision::f32;
   std::string init;
   double learning_rate = 1e-3;
   double initial_learning_rate = 1e-7;
@@ -182,6 +184,8 @@ struct TrainOptions {
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
     v.field("seed", self.seed, "of all random numbers; the same seed gives the same bits", Range{0, 1e15});
+    v.field("precision", self.precision,
+            "of products: f32, bf16 (sums in f32), or auto: bf16 where the CPU multiplies it natively");
     v.field("init", self.init, "model file to start from; weights that do not fit are named, and fresh");
     v.field("learning_rate", self.learning_rate, "the highest learning rate, reached after the warm-up",
             kLearningRate);
