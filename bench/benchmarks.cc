@@ -18,6 +18,8 @@
 #include "mega/ops/attention.h"
 #include "mega/ops/form.h"
 #include "mega/ops/long_convolution.h"
+#include "mega/ops/phase.h"
+#include "mega/ops/precision.h"
 #include "mega/report/table.h"
 #include "mega/train/adamw.h"
 
@@ -155,7 +157,13 @@ Candidate step_case(const Settings& settings, const std::string& form, Shape sha
   const auto run = [=, form = parse_form(form)]() mutable {
     const ops::FormGuard guard(form);
     optimiser->zero_gradients();
-    torch::nn::functional::cross_entropy(model->forward(batch), labels).backward();
+    const Tensor said = model->forward(batch);
+    Tensor loss;
+    {
+      const ops::PhaseMark mark(ops::Phase::loss);
+      loss = torch::nn::functional::cross_entropy(said, labels);
+    }
+    loss.backward();
     optimiser->step(1e-4);
   };
   Candidate candidate{"training step " + settings.preset + ", chunk " + std::to_string(options.block.chunk) +
@@ -226,9 +234,7 @@ Settings with_defaults(Settings settings) {
        "; available are ema, convolution, attention, layer, step, train and lm");
 }
 
-std::vector<Candidate> make_candidates(const Settings& settings) {
-  if (settings.table == "train") return train_loop_cases(settings);
-  if (settings.table == "lm") return language_cases(settings);
+std::vector<Candidate> cases_of_lengths(const Settings& settings) {
   std::vector<Candidate> candidates;
   for (const int64_t length : settings.lengths) {
     const Shape shape{settings.batch, length};
@@ -255,6 +261,30 @@ std::vector<Candidate> make_candidates(const Settings& settings) {
   return candidates;
 }
 
+// In each precision; the reference form in float32 alone.
+std::vector<Candidate> make_candidates(const Settings& settings) {
+  std::vector<Candidate> candidates;
+  for (const std::string& name : settings.precisions) {
+    const auto precision = parse_enum<Precision>(name);
+    require(ops::available_precision(precision) == precision, "this CPU does not multiply ", name,
+            " (AVX512-BF16); measure f32");
+    Settings one = settings;
+    one.precisions = {name};
+    for (Candidate& candidate : one.table == "train" ? train_loop_cases(one)
+                                : one.table == "lm"  ? language_cases(one)
+                                                     : cases_of_lengths(one)) {
+      if (candidate.form != "fused" && precision != Precision::f32) continue;
+      candidate.precision = name;
+      candidate.run = [precision, run = candidate.run] {
+        const ops::PrecisionGuard guard(precision);
+        run();
+      };
+      candidates.push_back(candidate);
+    }
+  }
+  return candidates;
+}
+
 // The FFT's kernel has (channels, N, L) floats; above this many bytes the reference form does not fit in
 // memory.
 constexpr double kLargestReference = 4e9;
@@ -274,6 +304,17 @@ std::string number(double value, int digits) {
 }
 
 }  // namespace
+
+std::vector<Candidate> make_rows(const Settings& asked) {
+  const Settings settings = with_defaults(asked);
+  std::vector<Candidate> rows;
+  for (const int64_t length : settings.lengths) {
+    Settings one = settings;
+    one.lengths = {length};
+    for (Candidate& candidate : make_candidates(one)) rows.push_back(std::move(candidate));
+  }
+  return rows;
+}
 
 std::vector<Row> run_table(const Settings& asked) {
   const Settings settings = with_defaults(asked);
@@ -298,7 +339,8 @@ std::vector<Row> run_table(const Settings& asked) {
                                             "--batch",     std::to_string(settings.batch),
                                             "--chunk",     std::to_string(settings.chunk),
                                             "--threads",   std::to_string(settings.threads),
-                                            "--forms",     join(one.forms, ",")};
+                                            "--forms",     join(one.forms, ","),
+                                            "--precision", join(one.precisions, ",")};
       measured[i].peak_growth_mb = child_peak_growth_mb(arguments);
     }
     rows.insert(rows.end(), measured.begin(), measured.end());
@@ -325,14 +367,15 @@ std::string to_markdown(const std::vector<Row>& rows) {
     if (row.form == "sgemm") yardstick = row.flops / row.median_s;
   const bool per_channel =
       std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.channels > 0; });
-  std::vector<std::string> header = {"what",     "form",    "median",   "± %",
-                                     "tokens/s", "GFLOP/s", "of sgemm", "peak MB"};
+  std::vector<std::string> header = {"what",     "form",    "precision", "median", "± %",
+                                     "tokens/s", "GFLOP/s", "of sgemm",  "peak MB"};
   if (per_channel) header.insert(header.end(), {"ns/token/channel", "limit"});
   Table table(header);
   for (const Row& row : rows) {
     std::vector<std::string> cells = {
         row.name,
         row.form,
+        row.precision,
         human_seconds(row.median_s),
         number(100 * row.spread, 1),
         row.tokens_per_s > 0 ? with_thousands(std::llround(row.tokens_per_s)) : "",
@@ -354,6 +397,7 @@ std::string to_json(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     nlohmann::ordered_json entry = {{"name", row.name},
                                     {"form", row.form},
+                                    {"precision", row.precision},
                                     {"median_seconds", row.median_s},
                                     {"spread", row.spread},
                                     {"tokens_per_second", row.tokens_per_s},

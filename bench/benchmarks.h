@@ -16,8 +16,12 @@ struct Settings {
   int64_t chunk = 0;             // 0: the table's default
   int repeats = 7;
   std::vector<std::string> forms = {"fused", "reference"};
+  std::vector<std::string> precisions = {"f32"};  // of the fused form, in layer, step, train and lm
   int threads = 0;
 };
+
+// The rows of a table, not measured yet, of one length after the other.
+std::vector<Candidate> make_rows(const Settings& settings);
 
 // Measures all rows of a table; peak memory of each row in a child process of its own.
 std::vector<Row> run_table(const Settings& settings);

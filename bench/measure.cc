@@ -52,7 +52,7 @@ std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats) 
     auto& sorted = times[i];
     std::sort(sorted.begin(), sorted.end());
     const Candidate& c = candidates[i];
-    Row row{c.name, c.form};
+    Row row{c.name, c.form, c.precision};
     row.median_s = quantile(sorted, 0.5);
     row.spread = 0.5 * (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / row.median_s;
     row.tokens_per_s = c.tokens / row.median_s;

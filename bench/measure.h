@@ -17,10 +17,11 @@ struct Candidate {
   double flops = 0.0;     // of the model, by the formula of docs/performance.md
   double tokens = 0.0;    // 0 if not applicable
   double channels = 0.0;  // > 0: also report nanoseconds per token and channel
+  std::string precision = "f32";
 };
 
 struct Row {
-  std::string name, form;
+  std::string name, form, precision;
   double median_s = 0.0, spread = 0.0;  // spread: half the interquartile range, relative to the median
   double tokens_per_s = 0.0, share_of_sgemm = 0.0, flops = 0.0, channels = 0.0;
   double peak_growth_mb = -1.0;  // < 0: not measured

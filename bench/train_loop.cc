@@ -72,6 +72,7 @@ std::shared_ptr<Setting> make_setting(const Settings& settings) {
   // Random letters have no words or pieces to learn.
   if (auto& input = std::get<TextInput>(recipe.input.input); !has_fixed_vocabulary(input.units))
     input = TextInput(TextUnits::bytes, input.max_length);
+  recipe.train.precision = parse_enum<Precision>(settings.precisions.front());
   recipe.train.batch = settings.batch;
   recipe.train.accumulation = 1;
   recipe.train.updates = kBatches;

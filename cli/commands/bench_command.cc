@@ -17,10 +17,11 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
          "what to measure: ema, convolution (of state space layers), attention, layer (one block, forward), "
          "step (training step), train (the whole training loop), lm (scoring text), decode (engine, token by "
          "token), translate (beam search), predict (engine, pictures), stream (a very long text), images "
-         "(making pictures ready) or table2 (training steps of all systems of the paper's table)")
+         "(making pictures ready), table2 (training steps of all systems of the paper's table) or precision "
+         "(what training in bf16 changes)")
       ->required()
       ->check(CLI::IsMember({"ema", "convolution", "attention", "layer", "step", "train", "lm", "decode",
-                             "translate", "predict", "stream", "images", "table2"}));
+                             "translate", "predict", "stream", "images", "table2", "precision"}));
   sub->add_option("--preset", s.preset,
                   "preset or .toml file with the model sizes (default: depends on the table)");
   sub->add_option("--length", s.lengths,
@@ -31,7 +32,9 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
   sub->add_option("--batch", s.batch, "batch size in sequences (default: depends on the table)")
       ->check(CLI::PositiveNumber);
   sub->add_option("--chunk", s.chunk, "attention chunk size in tokens, -1 for full attention (default: 128)");
-  sub->add_option("--data", command->data, "images: file or folder of pictures (default: some are made)");
+  sub->add_option(
+      "--data", command->data,
+      "images: file or folder of pictures; precision: data of the preset (default: some are made)");
   sub->add_option("--threads", s.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--repeats", s.repeats, "number of repetitions; the median is reported")
@@ -41,6 +44,20 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
       ->delimiter(',')
       ->capture_default_str()
       ->check(CLI::IsMember({"fused", "reference"}));
+  sub->add_option("--precision", s.precisions,
+                  "comma-separated precisions of the fused form to measure, f32 or bf16 (layer, step, train, "
+                  "lm, attention)")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::IsMember({"f32", "bf16"}));
+  sub->add_option("--updates", command->precision.updates, "precision: updates of a training")
+      ->capture_default_str()
+      ->check(CLI::Range(20, 1000000000));
+  sub->add_option("--seeds", command->precision.seeds, "precision: trainings in each precision")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  sub->add_flag("--phases", command->phases,
+                "where the time goes instead: products, attention, EMA, ... (layer, step, train, lm)");
   sub->add_option("--json", command->json,
                   "also write the rows to this file as JSON; - prints JSON to standard output instead of the "
                   "table")

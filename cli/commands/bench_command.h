@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/benchmarks.h"
+#include "bench/precision.h"
 
 namespace mega::cli {
 
@@ -15,6 +16,8 @@ struct BenchCommand {
   std::string data;
   std::vector<std::string> only;
   bool quick = false;
+  bool phases = false;
+  bench::PrecisionSettings precision;
   int64_t memory_of = -1;
   std::string system;
 };

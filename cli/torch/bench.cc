@@ -3,7 +3,9 @@
 #include "bench/benchmarks.h"
 #include "bench/decode.h"
 #include "bench/images.h"
+#include "bench/phases.h"
 #include "bench/picture_predict.h"
+#include "bench/precision.h"
 #include "bench/stream.h"
 #include "bench/table2.h"
 #include "bench/translate.h"
@@ -47,6 +49,15 @@ struct Bench : BenchCommand {
       const bench::Table2 table = bench::run_table2(table2_settings());
       print(table.markdown(), table.json());
       if (!csv.empty()) write_file(csv, table.csv());
+    } else if (settings.table == "precision") {
+      bench::PrecisionSettings asked = precision;
+      asked.data = data;
+      if (!settings.preset.empty()) asked.preset = settings.preset;
+      const bench::PrecisionTable table = bench::run_precision(asked);
+      print(table.markdown(), table.json());
+    } else if (phases) {
+      const bench::PhaseTable table = bench::run_phases(settings);
+      print(table.markdown(), table.json());
     } else {
       const auto rows = bench::run_table(settings);
       print(bench::to_markdown(rows), bench::to_json(rows));

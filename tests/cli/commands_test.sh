@@ -32,6 +32,17 @@ expect 0 "fused" bench layer --length 64 --repeats 1 --forms fused --json "$work
 grep -q peak_growth_mb "$work/rows.json" || failed "no rows in the JSON file"
 expect 0 "training step" bench step --length 64 --batch 1 --repeats 1
 expect 0 "mega train" bench train --preset text-small --batch 1 --repeats 1
+expect 0 "gates and activations" bench step --length 64 --batch 1 --repeats 1 --phases
+expect 0 '"waiting"' bench layer --length 64 --repeats 1 --phases --json -
+if grep -qw avx512_bf16 /proc/cpuinfo; then
+  expect 0 bf16 bench step --length 64 --batch 1 --repeats 1 --precision f32,bf16
+  expect 0 bf16 bench precision --updates 20 --seeds 1
+  expect 1 "needs data" bench precision --preset bytes-small --updates 20
+else
+  expect 1 "does not multiply bf16" bench step --length 64 --batch 1 --repeats 1 --precision bf16
+  expect 1 "does not multiply bf16" bench precision --updates 20 --seeds 1
+fi
+expect 2 "f16" bench step --precision f16
 expect 2 "table" bench nonsense
 expect 1 "a classifier" bench step --preset enwik8
 
