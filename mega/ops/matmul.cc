@@ -143,6 +143,9 @@ void multiply_any(const Sizes& size, MatrixOf<T> a, MatrixOf<T> b, Out* out, int
   multiply(size, a, b, out, out_stride, addend);
 }
 
+// Of a single row, libtorch says anything, and oneDNN wants no less than its length.
+int64_t row_stride(const torch::Tensor& x) { return x.size(0) > 1 ? x.stride(0) : x.size(1); }
+
 }  // namespace
 
 void matmul(int64_t rows, int64_t columns, int64_t depth, Matrix a, Matrix b, float* out, int64_t out_stride,
@@ -154,12 +157,12 @@ void matmul(const Factor& a, const Factor& b, const torch::Tensor& out, const Ad
   const Sizes size{out.size(0), out.size(1), a.x.size(a.transposed ? 0 : 1)};
   with_type_of(a.x, [&](auto type) {
     using T = decltype(type);
-    const MatrixOf<T> left{data_of<T>(a.x), a.x.stride(0), a.transposed};
-    const MatrixOf<T> right{data_of<T>(b.x), b.x.stride(0), b.transposed};
+    const MatrixOf<T> left{data_of<T>(a.x), row_stride(a.x), a.transposed};
+    const MatrixOf<T> right{data_of<T>(b.x), row_stride(b.x), b.transposed};
     if constexpr (std::is_same_v<T, uint16_t>)
       if (is_narrow(out))
-        return multiply_any(size, left, right, data_of<uint16_t>(out), out.stride(0), addend);
-    multiply_any(size, left, right, data_of<float>(out), out.stride(0), addend);
+        return multiply_any(size, left, right, data_of<uint16_t>(out), row_stride(out), addend);
+    multiply_any(size, left, right, data_of<float>(out), row_stride(out), addend);
   });
 }
 

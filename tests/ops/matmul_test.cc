@@ -1,0 +1,49 @@
+#include "mega/ops/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/compare.h"
+
+namespace mega::ops {
+namespace {
+
+using mega::testing::distance;
+using torch::Tensor;
+
+// A matrix of one row whose stride is not its length: libtorch calls it contiguous.
+Tensor odd_row(int64_t columns) {
+  const Tensor row = torch::randn({columns, 1}).t();
+  EXPECT_TRUE(row.is_contiguous() && row.stride(0) == 1);
+  return row;
+}
+
+TEST(Matmul, TakesOneRowOfAnyStride) {
+  torch::manual_seed(1);
+  const Tensor many = torch::randn({5, 16}), row = odd_row(16), column = torch::randn({16, 1});
+  const Tensor of_rows = torch::empty({5, 1}), of_row = odd_row(16);
+  matmul({many}, {row, true}, of_rows);
+  EXPECT_LT(distance(of_rows, torch::matmul(many, row.t())), 1e-6);
+  matmul({torch::ones({1, 1})}, {row}, of_row);
+  EXPECT_LT(distance(of_row, row), 1e-6);
+  const Tensor one = torch::empty({1, 1});
+  matmul({row}, {column}, one);
+  EXPECT_LT(distance(one, torch::matmul(row, column)), 1e-6);
+}
+
+TEST(Matmul, AddsBiasAndWhatWasThere) {
+  torch::manual_seed(2);
+  const Tensor a = torch::randn({7, 16}), b = torch::randn({16, 9}), bias = torch::randn({9}),
+               before = torch::randn({7, 9});
+  const Tensor out = before.clone();
+  matmul({a}, {b}, out, {.accumulate = true, .bias = bias.data_ptr<float>()});
+  EXPECT_LT(distance(out, before + bias + torch::matmul(a, b)), 1e-6);
+}
+
+TEST(Matmul, OfDepthZeroIsZero) {
+  const Tensor out = torch::ones({3, 2});
+  matmul({torch::empty({3, 0})}, {torch::empty({0, 2})}, out);
+  EXPECT_EQ(out.abs().max().item<float>(), 0.0f);
+}
+
+}  // namespace
+}  // namespace mega::ops
