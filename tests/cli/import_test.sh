@@ -52,7 +52,7 @@ expect 1 "statistics are for models of sound" import "$checkpoints/lra-image/mod
   --statistics speech.safetensors --out other.safetensors
 
 # Archives.
-expect 1 "several models" import "$checkpoints/lra-archive/mega.lra.zip"
+expect 1 "--member" import "$checkpoints/lra-archive/mega.lra.zip"
 expect 1 "mega.lra/listops/checkpoint_best.pt" import "$checkpoints/lra-archive/mega.lra.zip"
 expect 0 "mega_lra_cifar10" import "$checkpoints/lra-archive/mega.lra.zip" --member image --out image.safetensors
 expect 1 "no model" import "$checkpoints/lra-archive/mega.lra.zip" --member retrieval

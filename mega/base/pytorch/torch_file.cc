@@ -63,7 +63,8 @@ const ZipEntry& choose(const ZipArchive& archive, const std::string& member, con
   }
   require(!chosen.empty(), where, ": no model ", in_quotes(member), " in the archive, which has ",
           quoted_list(names));
-  require(chosen.size() == 1, where, ": an archive of several models; name one of ", quoted_list(chosen));
+  require(chosen.size() == 1, where,
+          ": an archive of several models; choose one with --member: ", quoted_list(chosen));
   return *archive.find(chosen[0]);
 }
 
