@@ -1,7 +1,5 @@
 #include "bench/precision.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 #include "bench/measure.h"
 #include "mega/base/error.h"
 #include "mega/base/files/file.h"
+#include "mega/base/files/temporary_folder.h"
 #include "mega/base/strings.h"
 #include "mega/config/recipe/presets.h"
 #include "mega/data/generators/listops.h"
@@ -21,16 +20,6 @@ namespace mega::bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder that is removed at the end.
-struct TemporaryFolder {
-  fs::path path = fs::temp_directory_path() / ("mega-precision-" + std::to_string(getpid()));
-  TemporaryFolder() { fs::create_directories(path); }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 Recipe recipe_of(const PrecisionSettings& settings, const fs::path& folder) {
   Recipe recipe = load_recipe(settings.preset);
@@ -98,13 +87,13 @@ PrecisionTable run_precision(const PrecisionSettings& settings) {
   require(ops::available_precision(Precision::bf16) == Precision::bf16,
           "this CPU does not multiply bf16 (AVX512-BF16): there is nothing to compare");
   const TemporaryFolder folder;
-  Recipe recipe = recipe_of(settings, folder.path);
+  Recipe recipe = recipe_of(settings, folder.path());
   PrecisionTable table{settings.preset, settings.updates, {}};
   for (int64_t seed = 1; seed <= settings.seeds; ++seed) {
     for (const Precision precision : {Precision::f32, Precision::bf16}) {
       recipe.train.seed = seed;
       recipe.train.precision = precision;
-      table.rows.push_back(train_once(recipe, folder.path / (std::to_string(table.rows.size()))));
+      table.rows.push_back(train_once(recipe, folder.path() / std::to_string(table.rows.size())));
     }
   }
   return table;

@@ -1,7 +1,6 @@
 // `mega compare`: several models on the same data for the same time, and one report.
-#include <unistd.h>
-
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -44,10 +43,11 @@ struct CompareCommand {
 
   Plan plan(const std::string& model) const;
   void require_same_comparison() const;
-  std::vector<std::string> training(const Plan& plan, const fs::path& folder, int64_t seed, double rate,
-                                    const std::string& budget) const;
-  bool train(const std::vector<std::string>& command, const fs::path& folder, const std::string& what);
-  void search_rate(const Plan& plan, ComparedModel& model);
+  using Arguments = std::vector<std::string>;
+  Arguments training(const Plan& plan, const fs::path& run, int64_t seed, double rate,
+                     const Arguments& budget) const;
+  bool train(const Arguments& command, const fs::path& run, const std::string& what);
+  bool search_rate(const Plan& plan, ComparedModel& model);
   void write(const Comparison& comparison) const;
   fs::path folder() const { return out; }
   // Of a budget: seconds, or 1 for a number of updates, of which the time is not known.
@@ -65,9 +65,11 @@ CompareCommand::Plan CompareCommand::plan(const std::string& model) const {
   if (model == "mega-full") {
     plan.changes.emplace_back("model.block.chunk=-1");
   } else if (model == "mega-chunk") {
-    for (const OptionRow& row : option_rows(loaded))
-      if (row.key == "model.block.chunk" && row.value.starts_with('-'))
-        plan.changes.push_back(row.key + "=" + kUsualChunk);
+    const std::vector<OptionRow> rows = option_rows(loaded);
+    const auto chunk = std::find_if(rows.begin(), rows.end(),
+                                    [](const OptionRow& row) { return row.key == "model.block.chunk"; });
+    require(chunk != rows.end(), "--models mega-chunk: the model of ", recipe, " has no chunks");
+    if (chunk->value.starts_with('-')) plan.changes.push_back(chunk->key + "=" + kUsualChunk);
   } else if (model != "mega") {
     plan.changes.insert(plan.changes.begin(), "model.kind=" + model);
   }
@@ -96,31 +98,26 @@ void CompareCommand::require_same_comparison() const {
   write_file(path, json_text(settings, 2) + "\n");
 }
 
-std::vector<std::string> CompareCommand::training(const Plan& plan, const fs::path& run, int64_t seed,
-                                                  double rate, const std::string& budget) const {
-  char rate_text[32];
-  std::snprintf(rate_text, sizeof rate_text, "%g", rate);
-  std::vector<std::string> command = {fs::read_symlink("/proc/self/exe"),
-                                      "train",
-                                      recipe,
-                                      "--out",
-                                      run,
-                                      "--seed",
-                                      std::to_string(seed),
-                                      updates > 0 ? "--updates" : "--time",
-                                      updates > 0 ? std::to_string(updates) : budget,
-                                      "--threads",
-                                      std::to_string(threads)};
-  if (!data.empty()) command.insert(command.end(), {"--data", data});
-  for (const std::string& assignment : plan.changes) command.insert(command.end(), {"--set", assignment});
-  command.insert(command.end(), {"--set", std::string("train.learning_rate=") + rate_text});
-  if (fs::exists(run / "recipe.json")) command.emplace_back("--resume");
+// A run that was stopped has its recipe, and what is left of its budget.
+CompareCommand::Arguments CompareCommand::training(const Plan& plan, const fs::path& run, int64_t seed,
+                                                   double rate, const Arguments& budget) const {
+  Arguments command = {
+      fs::read_symlink("/proc/self/exe"), "train", "--out", run, "--threads", std::to_string(threads)};
+  const auto add = [&](const Arguments& words) { command.insert(command.end(), words.begin(), words.end()); };
+  if (fs::exists(run / "recipe.json")) {
+    add({"--resume"});
+    return command;
+  }
+  add({recipe, "--seed", std::to_string(seed)});
+  add(budget);
+  if (!data.empty()) add({"--data", data});
+  for (const std::string& assignment : plan.changes) add({"--set", assignment});
+  add({"--set", "train.learning_rate=" + rate_text(rate)});
   return command;
 }
 
 // Whether the run is finished, now or from an earlier time.
-bool CompareCommand::train(const std::vector<std::string>& command, const fs::path& run,
-                           const std::string& what) {
+bool CompareCommand::train(const Arguments& command, const fs::path& run, const std::string& what) {
   if (is_finished(run)) return true;
   ProcessStart start;
   start.name = what;
@@ -141,16 +138,17 @@ bool CompareCommand::train(const std::vector<std::string>& command, const fs::pa
   return end.status == 0 && is_finished(run);
 }
 
-void CompareCommand::search_rate(const Plan& plan, ComparedModel& model) {
+// Whether there is a rate to train with.
+bool CompareCommand::search_rate(const Plan& plan, ComparedModel& model) {
   bool higher_is_better = true;
   const int64_t seed = parse_seeds(seeds).front();
   while (const auto rate = next_rate(plan.recipe_rate, model.rates, higher_is_better)) {
     if (model.rates.size() >= kFewestRates) progress_->set_total(static_cast<int64_t>(total_ += cost(tune)));
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", *rate);
+    const std::string text = rate_text(*rate);
     const fs::path run = folder() / (plan.name + "-rate-" + text);
     double valid = kNoScore;
-    if (train(training(plan, run, seed, *rate, tune), run, plan.name + ", learning rate " + text)) {
+    if (train(training(plan, run, seed, *rate, {"--time", tune}), run,
+              plan.name + ", learning rate " + text)) {
       const TrainedRun result = read_trained_run(run);
       higher_is_better = result.higher_is_better;
       valid = result.valid;
@@ -159,10 +157,8 @@ void CompareCommand::search_rate(const Plan& plan, ComparedModel& model) {
     model.rates.push_back({*rate, valid});
   }
   const TriedRate best = best_rate(model.rates, higher_is_better);
-  require(!std::isnan(best.valid), plan.name,
-          ": no learning rate can be chosen, because no run of the search ",
-          "ended with a validation score; see ", (folder() / (plan.name + "-rate-*.log")).string());
   model.learning_rate = best.rate;
+  return !std::isnan(best.valid);
 }
 
 void CompareCommand::write(const Comparison& comparison) const {
@@ -175,9 +171,11 @@ void CompareCommand::run() {
   const Recipe loaded = load_recipe(recipe);
   if (out.empty()) out = fs::path("runs") / ("compare-" + fs::path(recipe).stem().string());
   const std::vector<int64_t> all_seeds = parse_seeds(seeds);
-  for (const std::string& budget : {time, tune})
-    require(budget.empty() || parse_period(budget).unit == Period::Unit::seconds,
-            "expected a time such as 90s, 20m or 2h, got ", in_quotes(budget));
+  for (const std::string& text : {time, tune})
+    require(text.empty() || parse_period(text).unit == Period::Unit::seconds,
+            "expected a time such as 90s, 20m or 2h, got ", in_quotes(text));
+  const Arguments budget =
+      updates > 0 ? Arguments{"--updates", std::to_string(updates)} : Arguments{"--time", time};
   std::vector<Plan> plans;
   for (const std::string& model : models) plans.push_back(plan(model));
   require_same_comparison();
@@ -187,8 +185,7 @@ void CompareCommand::run() {
   comparison.description = loaded.description;
   comparison.budget = updates > 0 ? with_thousands(updates) + " updates" : time;
   comparison.command = "mega compare " + recipe + " --models " + join(models, ",") +
-                       (data.empty() ? "" : " --data " + data) +
-                       (updates > 0 ? " --updates " + std::to_string(updates) : " --time " + time) +
+                       (data.empty() ? "" : " --data " + data) + " " + join(budget, " ") +
                        (tune.empty() ? "" : " --tune " + tune) + " --seeds " + seeds;
   for (const std::string& assignment : changes) comparison.command += " --set " + assignment;
 
@@ -200,11 +197,13 @@ void CompareCommand::run() {
   bool all_finished = true;
   for (const Plan& plan : plans) {
     ComparedModel model{plan.name, plan.recipe_rate, {}, {}};
-    if (!tune.empty()) search_rate(plan, model);
-    for (const int64_t seed : all_seeds) {
+    const bool has_rate = tune.empty() || search_rate(plan, model);
+    if (!has_rate) progress_->say(plan.name + ": no learning rate led to a validation score; it is left out");
+    all_finished = all_finished && has_rate;
+    for (const int64_t seed : has_rate ? all_seeds : std::vector<int64_t>()) {
       const std::string what = plan.name + ", seed " + std::to_string(seed);
       ComparedRun one{seed, folder() / (plan.name + "-seed-" + std::to_string(seed)), {}};
-      if (train(training(plan, one.folder, seed, model.learning_rate, time), one.folder, what))
+      if (train(training(plan, one.folder, seed, model.learning_rate, budget), one.folder, what))
         one.result = read_trained_run(one.folder);
       else
         all_finished = false;
@@ -253,9 +252,10 @@ void add_compare(CLI::App& app) {
   sub->add_option("--set", command->changes, "set any option of all models, key=value; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  sub->add_option("--out", command->out,
-                  "folder of the runs and the report (default: runs/compare-RECIPE); a comparison that was "
-                  "stopped goes on, and models and seeds can be added to it")
+  sub->add_option(
+         "--out", command->out,
+         "folder of the runs and the report (default: runs/compare-RECIPE); a comparison that was "
+         "stopped goes on, and models and seeds can be added to it: name all that the report shall show")
       ->type_name("DIR");
   sub->add_option("--threads", command->threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);

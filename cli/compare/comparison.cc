@@ -67,7 +67,7 @@ std::vector<std::string> row_of(const ComparedModel& model) {
   const TrainedRun* any = model.any_result();
   std::vector<std::string> row = {model.name};
   if (any == nullptr) {
-    row.insert(row.end(), {"failed", "–", "–", formatted("%g", model.learning_rate), "–", "–", "–"});
+    row.insert(row.end(), {"failed", "–", "–", rate_text(model.learning_rate), "–", "–", "–"});
     return row;
   }
   row.push_back(scores_text(
@@ -75,7 +75,7 @@ std::vector<std::string> row_of(const ComparedModel& model) {
   row.push_back(scores_text(
       model, [](const TrainedRun& run) { return run.valid; }, 0.0));
   row.push_back(with_thousands(any->parameters));
-  row.push_back(formatted("%g", model.learning_rate));
+  row.push_back(rate_text(model.learning_rate));
   row.push_back(whole(mean_of(model, [](const TrainedRun& run) { return run.updates; })));
   row.push_back(whole(mean_of(model, [](const TrainedRun& run) { return run.positions_per_second; })));
   row.push_back(human_bytes(
@@ -162,7 +162,7 @@ Table Comparison::rates() const {
   Table table({"model", "learning rate", "valid"});
   for (const ComparedModel& model : models)
     for (const TriedRate& tried : model.rates)
-      table.add({model.name, formatted("%g", tried.rate),
+      table.add({model.name, rate_text(tried.rate),
                  std::isnan(tried.valid) ? "failed" : formatted("%.4f", tried.valid)});
   return table;
 }

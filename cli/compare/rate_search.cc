@@ -1,10 +1,17 @@
 #include "cli/compare/rate_search.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "cli/compare/trained_run.h"
 
 namespace mega::cli {
+
+std::string rate_text(double rate) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", rate);
+  return text;
+}
 
 TriedRate best_rate(const std::vector<TriedRate>& tried, bool higher_is_better) {
   return *std::max_element(tried.begin(), tried.end(), [&](const TriedRate& a, const TriedRate& b) {

@@ -3,7 +3,9 @@
 // too low or too high for it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace mega::cli {
@@ -12,6 +14,8 @@ struct TriedRate {
   double rate = 0.0;
   double valid = 0.0;  // the metric on validation examples; kNoScore: training failed
 };
+
+std::string rate_text(double rate);  // "0.004"
 
 constexpr size_t kFewestRates = 3, kMostRates = 6;
 

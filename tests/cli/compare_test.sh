@@ -23,17 +23,19 @@ expect 0 "transformer" "${compare[@]}" --models mega,transformer --updates 10 --
 expect 1 "another --updates" "${compare[@]}" --updates 20 --out "$work/two"
 
 # The learning rate: three at least, the best by validation.
-expect 0 "rate" "${compare[@]}" --models mega --updates 5 --tune 5s --out "$work/tuned"
+expect 0 "rate" "${compare[@]}" --models mega --updates 5 --tune 2s --out "$work/tuned"
 [ "$(grep -c '"learning_rate"' "$work/tuned/comparison.json")" -ge 4 ] || failed "no search: $(cat "$work/tuned/comparison.json")"
 
 # Stopped, it goes on.
-"$mega" "${compare[@]}" --models mega --updates 1000000 --out "$work/stopped" >/dev/null 2>"$work/stderr" &
+stopped=("${compare[@]}" --models mega --updates 400 --out "$work/stopped")
+"$mega" "${stopped[@]}" >/dev/null 2>"$work/stderr" &
 wait_for_checkpoint "$work/stopped/mega-seed-1"
 kill -INT $!
 wait $!
 [ $? = 130 ] || failed "not 130 after SIGINT"
 grep -q "the same command goes on" "$work/stderr" || failed "no word of going on: $(cat "$work/stderr")"
-[ -s "$work/stopped/mega-seed-1.log" ] || failed "no log"
+expect 0 "accuracy" "${stopped[@]}"
+grep -q "resumed after update" "$work/stopped/mega-seed-1.log" || failed "it began again"
 
 # What cannot be is refused before anything is trained; a model that fails does not take the others with it.
 expect 1 "expected one of" "${compare[@]}" --models mega,no-such --out "$work/refused"

@@ -64,7 +64,7 @@ class LineReader {
   bool ended_ = false;
 };
 
-// The whole of a file or standard input, decompressed, in a string that has little room to spare. More than
+// The whole of a file or standard input, decompressed, in a string with little spare capacity. More than
 // `most` bytes, or than fit into memory, are an Error.
 std::string read_stream(const std::filesystem::path& path, size_t most = file_limit());
 

@@ -15,7 +15,7 @@ namespace mega::data {
 //
 // Where blocks carry their state on (BlockPlan::carry), each batch has the next segment of every stream, in
 // the order of streams, and a segment begins after the last token of the one before it. Epochs begin the
-// streams again. With a batch that counts tokens there are as many streams as have room at the greatest
+// streams again. With a batch that counts tokens there are as many streams as fit at the greatest
 // length.
 class BlockSource : public BatchSource {
  public:

@@ -97,11 +97,11 @@ int64_t count_bytes(const std::vector<std::filesystem::path>& files) {
   return bytes;
 }
 
-int64_t find_cut(const std::vector<std::filesystem::path>& files, int64_t target, int64_t room) {
+int64_t find_cut(const std::vector<std::filesystem::path>& files, int64_t target, int64_t window) {
   if (target <= 0) return 0;
   // A whole character must be in sight. From the byte before on: if that ends a line, nothing needs to move.
-  room = std::max<int64_t>(room, kLongestCharacter - 1);
-  TextReader reader({files, target - 1, target + room}, static_cast<size_t>(room) + 1);
+  window = std::max<int64_t>(window, kLongestCharacter - 1);
+  TextReader reader({files, target - 1, target + window}, static_cast<size_t>(window) + 1);
   int64_t after_line = 0, after_blank = 0, between_characters = target, position = target - 1;
   for (TextPart part; after_line == 0 && reader.next(part); position += part.bytes) {
     if (part.ends_line) after_line = position + part.bytes;

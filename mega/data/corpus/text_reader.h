@@ -58,7 +58,7 @@ class TextReader {
 int64_t count_bytes(const std::vector<std::filesystem::path>& files);
 
 // Where to cut the text near `target`, a number of bytes: after the first line end from there on, or after
-// the first blank where no line ends within `room` bytes, or else between two characters.
-int64_t find_cut(const std::vector<std::filesystem::path>& files, int64_t target, int64_t room);
+// the first blank where no line ends within `window` bytes, or else between two characters.
+int64_t find_cut(const std::vector<std::filesystem::path>& files, int64_t target, int64_t window);
 
 }  // namespace mega::data

@@ -30,7 +30,7 @@ struct PathfinderOptions {
     v.field("padding", self.padding, "pixels at the border that contours keep clear of", Range{0, 256});
     v.field("contour_length", self.contour_length, "dashes of the two long contours", Range{2, 1000});
     v.field("distractor_length", self.distractor_length, "dashes of the short ones", Range{1, 1000});
-    v.field("distractors", self.distractors, "short contours, where there is room", Range{0, 1000});
+    v.field("distractors", self.distractors, "short contours, as far as they fit", Range{0, 1000});
     v.field("dash_length", self.dash_length, "pixels of a dash", Range{1, 64});
     v.field("dash_thickness", self.dash_thickness, "pixels, a multiple of a half", Range{0.5, 16});
     v.field("margins", self.margins, "pixels kept clear around a dash; a picture uses one of these",

@@ -128,10 +128,10 @@ TEST(FindCut, PrefersTheEndOfALine) {
 
 TEST(FindCut, NeverCutsACharacter) {
   const Files files({"a\u00e4\U0001F600bcdefgh"});
-  for (const int64_t room : {0, 1, 4}) {
-    EXPECT_EQ(find_cut(files.paths, 1, room), 1);
-    EXPECT_EQ(find_cut(files.paths, 2, room), 3);
-    for (int64_t target = 4; target <= 7; ++target) EXPECT_EQ(find_cut(files.paths, target, room), 7);
+  for (const int64_t window : {0, 1, 4}) {
+    EXPECT_EQ(find_cut(files.paths, 1, window), 1);
+    EXPECT_EQ(find_cut(files.paths, 2, window), 3);
+    for (int64_t target = 4; target <= 7; ++target) EXPECT_EQ(find_cut(files.paths, target, window), 7);
   }
 }
 
