@@ -4,11 +4,21 @@
 #include <cstring>
 
 #include "mega/base/error.h"
+#include "mega/base/strings.h"
 
 namespace mega::infer {
 
 using kernels::Weights;
 using kernels::WeightType;
+
+WeightFile::WeightFile(Safetensors tensors, std::string where)
+    : tensors_(std::move(tensors)), where_(std::move(where)) {
+  const auto arithmetic = tensors_.metadata().find(kArithmetic);
+  if (arithmetic == tensors_.metadata().end()) return;
+  require(arithmetic->second == "bf16", where_, ": ", kArithmetic, " is ", in_quotes(arithmetic->second),
+          ", expected \"bf16\" or none: the file is of a newer version, or damaged");
+  rounds_ = true;
+}
 
 const TensorView& WeightFile::find(const std::string& name, int64_t elements) const {
   const TensorView& tensor = tensors_.at(name);
@@ -35,11 +45,12 @@ Weights WeightFile::matrix(const std::string& name, int64_t rows, int64_t depth)
   Weights weights{WeightType::f32, tensor.data.data(), rows, depth, nullptr, nullptr};
   if (tensor.dtype == DType::BF16 && tensor.is_aligned()) {
     weights.type = WeightType::bf16;
+    weights.rounds = rounds_;
   } else if (tensor.dtype == DType::I8) {
     weights.type = WeightType::i8;
     weights.scales = numbers(scale_name(name), rows).data();
     std::vector<int32_t>& sums = sums_.emplace_back(static_cast<size_t>(rows));
-    kernels::weight_sums(static_cast<const int8_t*>(weights.data), depth, sums.data(), 0, rows);
+    kernels::row_sums(static_cast<const int8_t*>(weights.data), depth, sums.data(), 0, rows);
     weights.sums = sums.data();
   } else {
     weights.data = floats(tensor).data();

@@ -16,11 +16,19 @@
 
 namespace mega::infer {
 
+// Metadata key of files whose products and attention may round to another type: "bf16". Files without it are
+// computed in f32, but for products with weights of I8.
+inline constexpr const char* kArithmetic = "arithmetic";
+
 // Results are valid for the lifetime of this object and the file.
 class WeightFile {
  public:
-  WeightFile(Safetensors tensors, std::string where)
-      : tensors_(std::move(tensors)), where_(std::move(where)) {}
+  // Error where the file asks for an arithmetic that there is not.
+  WeightFile(Safetensors tensors, std::string where);
+
+  // Whether the file says (kArithmetic) that what its weights and attention multiply may be rounded to bf16,
+  // where the CPU multiplies that natively.
+  bool rounds() const { return rounds_; }
 
   bool has(const std::string& name) const { return tensors_.find(name) != nullptr; }
 
@@ -42,6 +50,7 @@ class WeightFile {
 
   Safetensors tensors_;
   std::string where_;
+  bool rounds_ = false;
   // Tensors that cannot be used in place. Deques, because their elements do not move.
   std::deque<AlignedVector<float>> copies_;
   std::deque<std::vector<int32_t>> sums_;

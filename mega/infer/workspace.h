@@ -28,10 +28,13 @@ class Workspace {
     kHidden,     // hidden layer of the feed-forward
     kOpenKeys,   // keys of an open chunk, contiguous
     kOpenValues,
-    kPartials,  // partial results of attention to single pages
-    kWeights,   // attention weights of the last cross-attention
-    kQuantized,
-    kScales,
+    kPartials,       // partial results of attention to single pages
+    kWeights,        // attention weights of the last cross-attention
+    kNarrow,         // activations as int8 or bf16
+    kScales,         // of int8
+    kNarrowQueries,  // of attention in bf16
+    kNarrowKeys,
+    kNarrowValues,
     kEmbedded,
     kReduced,  // projected features for a band of the adaptive softmax
     kLogits,

@@ -13,6 +13,7 @@
 #include "mega/kernels/dispatch.h"
 #include "mega/kernels/dot_tiles.h"
 #include "mega/kernels/elementwise-inl.h"
+#include "mega/kernels/packed_dot-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
@@ -79,6 +80,11 @@ struct IntegerProducts {
 };
 
 #if HWY_TARGET == HWY_AVX3
+bool HasVnni() {
+  static const bool has = __builtin_cpu_supports("avx512vnni") != 0;
+  return has;
+}
+
 // AVX-512 VNNI multiplies unsigned by signed bytes and adds four products at once. Inputs are made unsigned
 // by adding 128, so a sum is too large by 128 times the sum of its weights.
 struct VnniProducts {
@@ -102,6 +108,29 @@ struct VnniProducts {
     asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
   }
   static HWY_INLINE IntegerVector Total(IntegerVector sum) { return sum; }
+};
+#endif
+
+#if HWY_TARGET == HWY_AVX3
+// AVX512-BF16 adds two products of bf16 at once.
+struct BfloatProducts {
+  using Weight = uint16_t;
+  using Input = uint16_t;
+  using Sum = float;
+  using Accumulator = Vector;
+  static constexpr int kMostTokens = kTileTokens;
+  static constexpr TileRows kTileRows = TileRows::apart;
+  using Bits = hn::Repartition<uint16_t, Floats>;
+  using BitVector = hn::Vec<Bits>;
+
+  static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(Bits())); }
+  static HWY_INLINE BitVector LoadInput(const uint16_t* p) { return hn::LoadU(Bits(), p); }
+  static HWY_INLINE BitVector LoadWeight(const uint16_t* p) { return hn::LoadU(Bits(), p); }
+  static HWY_INLINE Vector Start() { return hn::Zero(Floats()); }
+  static HWY_INLINE void Accumulate(BitVector w, BitVector x, Vector& sum) {
+    asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
+  }
+  static HWY_INLINE Vector Total(Vector sum) { return sum; }
 };
 #endif
 
@@ -340,8 +369,7 @@ void IntegerDots(const Weights& weights, int64_t begin, int64_t end, const Activ
   const int64_t depth = weights.depth;
   if (depth > kDeep) return DeepIntegerDots(weights, begin, end, x, token_begin, token_end, y);
 #if HWY_TARGET == HWY_AVX3
-  static const bool has_vnni = __builtin_cpu_supports("avx512vnni") != 0;
-  if (has_vnni) {
+  if (HasVnni()) {
     return Dots<VnniProducts>(weights.data, depth, begin, end, x.quantized, depth, token_begin, token_end,
                               IntegerStore<128>{weights, x.scales, y});
   }
@@ -350,16 +378,65 @@ void IntegerDots(const Weights& weights, int64_t begin, int64_t end, const Activ
                         IntegerStore<0>{weights, x.scales, y});
 }
 
+#if HWY_TARGET == HWY_AVX3
+// From this many tokens on, packing takes less time than collecting sums from the lanes of vectors.
+inline constexpr int64_t kManyTokens = 16;
+
+// Whether an integer product was computed from packed weights.
+bool PackedIntegerDots(const Weights& weights, int64_t begin, int64_t end, const Activations& x,
+                       int64_t token_begin, int64_t token_end, Rows y, const float* bias) {
+  constexpr int64_t kWordBytes = sizeof(Word);
+  const bool fits = weights.depth % kWordBytes == 0 && weights.depth <= kPanelWords * kWordBytes;
+  if (token_end - token_begin < kManyTokens || !fits || !HasVnni()) return false;
+  PackedDots<ByteWords>(weights.data, weights.depth, begin, end, x.quantized, token_begin, token_end,
+                        ByteStore{weights, x, y, bias});
+  return true;
+}
+
+// Whether a bf16 product was computed from packed weights.
+bool PackedBfloatDots(const Weights& weights, int64_t begin, int64_t end, const Activations& x,
+                      int64_t token_begin, int64_t token_end, Rows y, const float* bias) {
+  if (token_end - token_begin < kManyTokens || !reads_rounded(weights)) return false;
+  PackedDots<BfloatWords>(weights.data, 2 * weights.depth, begin, end, x.rounded, token_begin, token_end,
+                          BfloatStore{y, bias});
+  return true;
+}
+#endif
+
+void BfloatDots(const Weights& weights, int64_t begin, int64_t end, const Activations& x, int64_t token_begin,
+                int64_t token_end, Rows y) {
+#if HWY_TARGET == HWY_AVX3
+  if (reads_rounded(weights))
+    return Dots<BfloatProducts>(weights.data, weights.depth, begin, end, x.rounded, weights.depth,
+                                token_begin, token_end, FloatStore{y});
+#endif
+  FloatDots<uint16_t>(weights, begin, end, x.values, token_begin, token_end, y);
+}
+
 void DotRows(const Weights& weights, int64_t begin, int64_t end, const Activations& x, int64_t row_begin,
-             int64_t row_end, Rows y) {
+             int64_t row_end, Rows y, const float* bias) {
+#if HWY_TARGET == HWY_AVX3
+  if (weights.type == WeightType::i8 &&
+      PackedIntegerDots(weights, begin, end, x, row_begin, row_end, y, bias))
+    return;
+  if (weights.type == WeightType::bf16 &&
+      PackedBfloatDots(weights, begin, end, x, row_begin, row_end, y, bias))
+    return;
+#endif
   switch (weights.type) {
     case WeightType::f32:
-      return FloatDots<float>(weights, begin, end, x.values, row_begin, row_end, y);
+      FloatDots<float>(weights, begin, end, x.values, row_begin, row_end, y);
+      break;
     case WeightType::bf16:
-      return FloatDots<uint16_t>(weights, begin, end, x.values, row_begin, row_end, y);
+      BfloatDots(weights, begin, end, x, row_begin, row_end, y);
+      break;
     case WeightType::i8:
-      return IntegerDots(weights, begin, end, x, row_begin, row_end, y);
+      IntegerDots(weights, begin, end, x, row_begin, row_end, y);
+      break;
   }
+  if (bias == nullptr) return;
+  for (int64_t m = row_begin; m < row_end; ++m)
+    for (int64_t n = begin; n < end; ++n) y[m][n] += bias[n];
 }
 
 }  // namespace mega::kernels::HWY_NAMESPACE
@@ -371,8 +448,12 @@ namespace mega::kernels {
 MEGA_EXPORT(DotRows);
 
 void dot_rows(const Weights& weights, int64_t begin, int64_t end, const Activations& x, int64_t row_begin,
-              int64_t row_end, Rows y) {
-  MEGA_DISPATCH(DotRows)(weights, begin, end, x, row_begin, row_end, y);
+              int64_t row_end, Rows y, const float* bias) {
+  MEGA_DISPATCH(DotRows)(weights, begin, end, x, row_begin, row_end, y, bias);
+}
+
+bool reads_rounded(const Weights& weights) {
+  return weights.type == WeightType::bf16 && weights.rounds && weights.depth % 2 == 0 && native_bf16();
 }
 
 }  // namespace mega::kernels

@@ -20,7 +20,7 @@ namespace mega::kernels::HWY_NAMESPACE {
 
 // The compiler vectorises the loops below for each instruction set.
 
-void WeightSums(const int8_t* data, int64_t depth, int32_t* sums, int64_t begin, int64_t end) {
+void RowSums(const int8_t* data, int64_t depth, int32_t* sums, int64_t begin, int64_t end) {
   for (int64_t n = begin; n < end; ++n) {
     int32_t sum = 0;
     for (int64_t k = 0; k < depth; ++k) sum += data[n * depth + k];
@@ -88,14 +88,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mega::kernels {
 
-MEGA_EXPORT(WeightSums);
+MEGA_EXPORT(RowSums);
 MEGA_EXPORT(QuantizeRows);
 MEGA_EXPORT(Scaled);
 MEGA_EXPORT(ToBf16);
 MEGA_EXPORT(FromBf16);
 
-void weight_sums(const int8_t* data, int64_t depth, int32_t* sums, int64_t begin, int64_t end) {
-  MEGA_DISPATCH(WeightSums)(data, depth, sums, begin, end);
+void row_sums(const int8_t* data, int64_t depth, int32_t* sums, int64_t begin, int64_t end) {
+  MEGA_DISPATCH(RowSums)(data, depth, sums, begin, end);
 }
 void quantize_rows(ConstRows x, int8_t* quantized, float* scales, int64_t begin, int64_t end,
                    int64_t columns) {

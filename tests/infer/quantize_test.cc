@@ -11,6 +11,7 @@
 #include "mega/infer/models/classifier.h"
 #include "mega/infer/session.h"
 #include "mega/infer/weight_file.h"
+#include "mega/kernels/instruction_set.h"
 #include "tests/base/helpers.h"
 #include "tests/infer/tiny_model.h"
 
@@ -113,6 +114,7 @@ TEST_F(Quantize, OnlyMatricesChange) {
     }
     Metadata expected = before.metadata();
     expected[kQuantized] = quantized_name(type);
+    expected[kArithmetic] = "bf16";
     expected["checksum"] = after.metadata().at("checksum");  // of other tensors
     EXPECT_EQ(after.metadata(), expected);
   }
@@ -182,6 +184,65 @@ TEST_F(Quantize, LanguageModelOutputsAreClose) {
     quantize(from_, to_, WeightType::bf16);
     EXPECT_LT(relative_error(expected, logits_of(to_, tokens)), 0.02);
     EXPECT_EQ(LanguageModel::open(to_)->tokenizer().size(), LanguageModel::open(from_)->tokenizer().size());
+  }
+}
+
+// The model of a quantised file as files were before they recorded an arithmetic.
+std::filesystem::path without_arithmetic(const std::filesystem::path& path) {
+  const Safetensors file = Safetensors::open(path);
+  Metadata metadata = file.metadata();
+  metadata.erase(kArithmetic);
+  std::filesystem::path old = path;
+  old += ".old";
+  write_with_checksum(old, file.tensors(), metadata);
+  return old;
+}
+
+// A prompt is computed in bf16 where the file allows it and the CPU can, else exactly as ever; token by token
+// gives the same up to that rounding.
+TEST_F(Quantize, ArithmeticIsThatOfTheFile) {
+  LanguageModelOptions options = testing::tiny_language_model();
+  const Signature signature = testing::byte_signature();
+  testing::write_random_model(from_, {options}, 1, &signature);
+  std::vector<int32_t> prompt;
+  for (int32_t i = 0; i < 60; ++i) prompt.push_back((i * 37 + 11) % 256);
+  const auto after_prompt = [&](const std::filesystem::path& path) {
+    Session session(LanguageModel::open(path), std::make_shared<ThreadPool>(2));
+    session.feed(prompt);
+    return std::vector<float>(session.logits().begin(), session.logits().end());
+  };
+  for (const WeightType type : {WeightType::i8, WeightType::bf16}) {
+    SCOPED_TRACE(quantized_name(type));
+    quantize(from_, to_, type);
+    const std::filesystem::path old = without_arithmetic(to_);
+    const std::vector<float> rounded = after_prompt(to_), exact = after_prompt(old);
+    std::vector<float> steps = logits_of(to_, prompt);
+    steps.erase(steps.begin(), steps.end() - std::ssize(rounded));
+    EXPECT_LT(relative_error(exact, rounded), 0.03);
+    EXPECT_LT(relative_error(steps, rounded), 0.03);
+    EXPECT_EQ(rounded != exact, kernels::native_bf16());
+    std::vector<float> old_steps = logits_of(old, prompt);
+    old_steps.erase(old_steps.begin(), old_steps.end() - std::ssize(exact));
+    if (type == WeightType::bf16) {
+      EXPECT_LT(relative_error(old_steps, exact), 1e-5);
+    }
+
+    // Without such instructions, the same file answers as one without the key.
+    kernels::limit_instruction_set(kernels::InstructionSet::avx2);
+    EXPECT_EQ(after_prompt(to_), after_prompt(old));
+    kernels::limit_instruction_set(kernels::InstructionSet::avx3);
+  }
+}
+
+TEST_F(Quantize, AnUnknownArithmeticIsAnError) {
+  const Signature signature = testing::byte_signature();
+  testing::write_random_model(from_, {testing::tiny_language_model()}, 1, &signature);
+  const Safetensors file = Safetensors::open(from_);
+  for (const std::string& value : std::vector<std::string>{"", "f8", "bf16 ", std::string(1 << 16, 'b')}) {
+    Metadata metadata = file.metadata();
+    metadata[kArithmetic] = value;
+    write_with_checksum(to_, file.tensors(), metadata);
+    EXPECT_PRED2(contains, error_of([&] { LanguageModel::open(to_); }), "newer version, or damaged");
   }
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "mega/kernels/instruction_set.h"
 #include "tests/kernels/helpers.h"
 
 namespace mega::kernels {
@@ -24,6 +25,9 @@ constexpr WeightType kTypes[] = {WeightType::f32, WeightType::bf16, WeightType::
 const char* name(WeightType type) {
   return type == WeightType::f32 ? "f32" : type == WeightType::bf16 ? "bf16" : "i8";
 }
+
+// Enough tokens for packed weights, and some that fill no tile.
+constexpr int64_t kManyTokens[] = {16, 37};
 
 // Memory that ends at an unmapped page, so that reading beyond it crashes.
 template <class T>
@@ -64,19 +68,23 @@ struct Problem {
         sums(rows),
         values(tokens * depth),
         quantized(tokens * depth),
-        value_scales(tokens) {
+        value_scales(tokens),
+        value_sums(tokens),
+        rounded(tokens * depth) {
     std::normal_distribution<float> normal;
     for (float& w : f32) w = normal(random);
     for (float& value : values) value = normal(random);
     to_bf16(f32.data(), bf16.data(), rows * depth);
     quantize_rows({f32.data(), depth}, i8.data(), scales.data(), 0, rows, depth);
-    weight_sums(i8.data(), depth, sums.data(), 0, rows);
+    row_sums(i8.data(), depth, sums.data(), 0, rows);
     quantize_rows({values.data(), depth}, quantized.data(), value_scales.data(), 0, tokens, depth);
+    row_sums(quantized.data(), depth, value_sums.data(), 0, tokens);
+    to_bf16(values.data(), rounded.data(), tokens * depth);
     const void* data = f32.data();
     if (type == WeightType::bf16) data = bf16.data();
     if (type == WeightType::i8) data = i8.data();
     weights = {type, data, rows, depth, scales.data(), sums.data()};
-    x = {{values.data(), depth}, quantized.data(), value_scales.data()};
+    x = {{values.data(), depth}, quantized.data(), value_scales.data(), value_sums.data(), rounded.data()};
   }
 
   // y[m][n], and the sum of the absolute values of its terms.
@@ -88,7 +96,7 @@ struct Problem {
       const int64_t at = m * weights.depth + k;
       const double input = weights.type == WeightType::i8
                                ? double{value_scales[m]} * static_cast<double>(quantized[at])
-                               : double{values[at]};
+                               : double{reads_rounded(weights) ? widened(rounded[at]) : values[at]};
       const double product = input * double{row[static_cast<size_t>(k)]};
       sum += product;
       size += std::abs(product);
@@ -96,11 +104,13 @@ struct Problem {
     return {sum, size};
   }
 
-  Matrix all() {
+  Matrix all(const float* bias = nullptr) {
     Matrix y(count, weights.rows);
-    dot_rows(weights, 0, weights.rows, x, 0, count, y);
+    dot_rows(weights, 0, weights.rows, x, 0, count, y, bias);
     return y;
   }
+
+  static float widened(uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
 
   int64_t count;
   EndOfPage<float> f32;
@@ -111,6 +121,8 @@ struct Problem {
   EndOfPage<float> values;
   EndOfPage<int8_t> quantized;
   EndOfPage<float> value_scales;
+  EndOfPage<int32_t> value_sums;
+  EndOfPage<uint16_t> rounded;
   Weights weights;
   Activations x;
 };
@@ -135,6 +147,75 @@ TEST(DotKernel, AgreesWithDefinition) {
             }
           }
         }
+      }
+    }
+  });
+}
+
+// Calls with many tokens, with and without rounding to bf16, for all remainders of rows and depth.
+TEST(DotKernel, ManyTokensAgreeWithDefinition) {
+  for_each_target([] {
+    std::mt19937 random(11);
+    for (const WeightType type : kTypes) {
+      for (const bool rounds : {false, true}) {
+        for (const int64_t depth : {2, 4, 7, 36, 64, 130, 2100}) {
+          for (const int64_t tokens : kManyTokens) {
+            for (const int64_t rows : {1, 32, 53}) {
+              SCOPED_TRACE(::testing::Message()
+                           << name(type) << " (" << rows << ", " << depth << ") x " << tokens << rounds);
+              Problem problem(type, tokens, rows, depth, random);
+              problem.weights.rounds = rounds;
+              std::vector<float> bias(static_cast<size_t>(rows));
+              for (float& b : bias) b = std::normal_distribution<float>()(random);
+              const Matrix y = problem.all(bias.data());
+              EXPECT_TRUE(y.intact());
+              for (int64_t m = 0; m < tokens; m += 5) {
+                for (int64_t n = 0; n < rows; ++n) {
+                  const auto [value, size] = problem.expected(m, n);
+                  const double b = double{bias[static_cast<size_t>(n)]};
+                  ASSERT_NEAR(y(m, n), value + b, 1e-6 * (size + std::abs(b))) << m << ", " << n;
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+// Only weights that may, where the CPU can.
+TEST(DotKernel, RoundsWhereItMay) {
+  for_each_target([] {
+    std::mt19937 random(12);
+    Problem problem(WeightType::bf16, 20, 9, 64, random);
+    EXPECT_FALSE(reads_rounded(problem.weights));
+    problem.weights.rounds = true;
+    EXPECT_EQ(reads_rounded(problem.weights), native_bf16());
+    problem.weights.type = WeightType::i8;
+    EXPECT_FALSE(reads_rounded(problem.weights));
+    problem.weights.type = WeightType::bf16;
+    problem.weights.depth = 63;  // no whole pairs
+    EXPECT_FALSE(reads_rounded(problem.weights));
+  });
+}
+
+// The sums of bf16 depend on the number of tokens only up to rounding, and no split of rows changes a bit.
+TEST(DotKernel, RoundedSumsHaveTwoOrders) {
+  for_each_target([] {
+    std::mt19937 random(13);
+    const int64_t tokens = 40, rows = 45, depth = 200;
+    Problem problem(WeightType::bf16, tokens, rows, depth, random);
+    problem.weights.rounds = true;
+    const Matrix all = problem.all();
+    Matrix parts(tokens, rows), one(tokens, rows);
+    for (int64_t n = 0; n < rows; n += 13)
+      dot_rows(problem.weights, n, std::min(n + 13, rows), problem.x, 0, tokens, parts);
+    for (int64_t m = 0; m < tokens; ++m) dot_rows(problem.weights, 0, rows, problem.x, m, m + 1, one);
+    for (int64_t m = 0; m < tokens; ++m) {
+      for (int64_t n = 0; n < rows; ++n) {
+        ASSERT_EQ(parts(m, n), all(m, n)) << m << ", " << n;
+        ASSERT_NEAR(one(m, n), all(m, n), 1e-6 * problem.expected(m, n).second) << m << ", " << n;
       }
     }
   });
@@ -216,19 +297,23 @@ TEST(DotKernel, IntegerSumsAreExact) {
   for_each_target([] {
     std::mt19937 random(5);
     std::uniform_int_distribution<int> any(-128, 127);
-    for (const int64_t depth : {1, 100, 1 << 16, (1 << 16) + 1, 300'000}) {
+    for (const int64_t depth : {1, 100, 4096, 1 << 16, (1 << 16) + 1, 300'000}) {
       for (const bool extreme : {false, true}) {
         SCOPED_TRACE(::testing::Message() << "depth " << depth << (extreme ? ", extreme" : ""));
-        const int64_t rows = 5, tokens = 2;
+        const int64_t rows = 5, tokens = depth == 4096 ? 16 : 2;
         EndOfPage<int8_t> w(rows * depth), q(tokens * depth);
         for (int8_t& v : w) v = static_cast<int8_t>(extreme ? -128 : any(random));
         for (int8_t& v : q) v = static_cast<int8_t>(extreme ? 127 : std::max(any(random), -127));
         for (int64_t k = 0; k < depth; ++k) q[k] = extreme ? int8_t{-127} : q[k];
-        std::vector<float> scales = {1.0f, 0.3f, 1e-4f, 2.0f, 0.7f}, input_scales = {0.1f, 3.0f};
+        std::vector<float> scales = {1.0f, 0.3f, 1e-4f, 2.0f, 0.7f},
+                           input_scales(static_cast<size_t>(tokens), 3.0f);
+        input_scales[0] = 0.1f;
         std::vector<int32_t> sums(rows);
-        weight_sums(w.data(), depth, sums.data(), 0, rows);
+        row_sums(w.data(), depth, sums.data(), 0, rows);
         const Weights weights{WeightType::i8, w.data(), rows, depth, scales.data(), sums.data()};
-        const Activations x{{}, q.data(), input_scales.data()};
+        std::vector<int32_t> input_sums(static_cast<size_t>(tokens));
+        row_sums(q.data(), depth, input_sums.data(), 0, tokens);
+        const Activations x{{}, q.data(), input_scales.data(), input_sums.data()};
         Matrix y(tokens, rows);
         dot_rows(weights, 0, rows, x, 0, tokens, y);
         for (int64_t m = 0; m < tokens; ++m) {
@@ -244,13 +329,13 @@ TEST(DotKernel, IntegerSumsAreExact) {
   });
 }
 
-TEST(DotKernel, WeightSums) {
+TEST(DotKernel, RowSums) {
   for_each_target([] {
     const int64_t depth = 131;
     EndOfPage<int8_t> w(3 * depth);
     std::iota(w.begin(), w.end(), int8_t{-128});
     std::vector<int32_t> sums(3, 12345);
-    weight_sums(w.data(), depth, sums.data(), 1, 3);
+    row_sums(w.data(), depth, sums.data(), 1, 3);
     EXPECT_EQ(sums[0], 12345);
     EXPECT_EQ(sums[1], std::accumulate(&w[depth], &w[2 * depth], 0));
     EXPECT_EQ(sums[2], std::accumulate(&w[2 * depth], w.end(), 0));

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mega/kernels/attention.h"
 #include "mega/kernels/attention_step.h"
+#include "mega/kernels/instruction_set.h"
 
 namespace mega::infer {
 namespace {
@@ -31,15 +34,21 @@ struct Piece {
   int64_t keys() const { return open + length; }
 };
 
+// Blocks of queries are computed from T: float, or uint16_t for bf16.
+template <class T>
 class Attention {
  public:
-  Attention(const BlockOptions& options, const Position& position, const AttentionRows& rows,
-            std::span<const Segment> segments, size_t index, Rows out, const Run& run)
-      : options_(options), position_(position), rows_(rows), index_(index), out_(out), run_(run) {
+  Attention(const AttentionLayer& layer, const AttentionRows& rows, std::span<const Segment> segments,
+            size_t index, Rows out, const Run& run)
+      : options_(layer.options), position_(layer.position), rows_(rows), index_(index), out_(out), run_(run) {
     make_room(segments);
     for (const Segment& segment : segments) plan(segment);
     run_steps();
-    run_blocks();
+    if (!ranges_.empty()) {
+      narrow();
+      gather_open();
+      run_blocks();
+    }
     for (const Segment& segment : segments)
       if (segment.state != nullptr) keep(segment);
   }
@@ -59,14 +68,47 @@ class Attention {
     return {segment.begin, std::min(segment.length, fits), place};
   }
 
-  // Allocates space for contiguous keys and values of open chunks, for blocks of queries.
+  static constexpr bool kNarrow = std::is_same_v<T, uint16_t>;
+
+  T* room(Workspace::Purpose purpose, int64_t count) const {
+    constexpr auto kInFloat = static_cast<int64_t>(sizeof(float) / sizeof(T));
+    return reinterpret_cast<T*>(run_.work.floats(purpose, (count + kInFloat - 1) / kInFloat));
+  }
+
+  // Allocates space for contiguous keys and values of open chunks, and for copies in T, of blocks of queries.
   void make_room(std::span<const Segment> segments) {
     int64_t keys = 0;
-    for (const Segment& segment : segments)
+    for (const Segment& segment : segments) {
+      count_ = std::max(count_, segment.begin + segment.length);
       if (const Piece piece = head(segment); piece.open > 0 && !steps(piece, cache(segment)))
         keys += piece.keys();
-    open_keys_ = run_.work.floats(Workspace::kOpenKeys, keys * position_.columns());
-    open_values_ = run_.work.floats(Workspace::kOpenValues, keys * options_.values);
+    }
+    open_keys_ = room(Workspace::kOpenKeys, keys * position_.columns());
+    open_values_ = room(Workspace::kOpenValues, keys * options_.values);
+    if constexpr (kNarrow) {
+      const int64_t z = position_.columns(), v = options_.values;
+      queries_of_blocks_ = {room(Workspace::kNarrowQueries, count_ * z), z};
+      keys_of_blocks_ = {room(Workspace::kNarrowKeys, count_ * z), z};
+      values_of_blocks_ = {room(Workspace::kNarrowValues, count_ * v), v};
+    } else {
+      queries_of_blocks_ = rows_.queries;
+      keys_of_blocks_ = rows_.keys;
+      values_of_blocks_ = rows_.values;
+    }
+  }
+
+  // Fills the copies.
+  void narrow() const {
+    if constexpr (kNarrow) {
+      const int64_t z = position_.columns(), v = options_.values;
+      run_.rows(count_, 2 * z + v, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          kernels::to_bf16(rows_.queries[row], queries_of_blocks_[row], z);
+          kernels::to_bf16(rows_.keys[row], keys_of_blocks_[row], z);
+          kernels::to_bf16(rows_.values[row], values_of_blocks_[row], v);
+        }
+      });
+    }
   }
 
   void plan(const Segment& segment) {
@@ -136,19 +178,24 @@ class Attention {
 
   void add_block(const Piece& piece, const KeyValueCache* kept) {
     scale_content(piece);
-    const int64_t columns = position_.columns();
-    kernels::AttentionBlock block;
+    kernels::AttentionBlockOf<T> block;
     block.queries = piece.length;
     block.keys = piece.keys();
-    block.shared = columns;
+    block.shared = position_.columns();
     block.values = options_.values;
-    block.q = rows_.queries[piece.begin];
-    block.q_stride = rows_.queries.stride;
-    block.k = rows_.keys[piece.begin];
-    block.k_stride = rows_.keys.stride;
-    block.v = rows_.values[piece.begin];
-    block.v_stride = rows_.values.stride;
-    if (piece.open > 0) gather(piece, *kept, block);
+    block.q = queries_of_blocks_[piece.begin];
+    block.q_stride = queries_of_blocks_.stride;
+    block.k = keys_of_blocks_[piece.begin];
+    block.k_stride = keys_of_blocks_.stride;
+    block.v = values_of_blocks_[piece.begin];
+    block.v_stride = values_of_blocks_.stride;
+    if (piece.open > 0) {
+      opens_.push_back({piece, kept, open_keys_, open_values_});
+      block.k = std::exchange(open_keys_, open_keys_ + piece.keys() * block.shared);
+      block.k_stride = block.shared;
+      block.v = std::exchange(open_values_, open_values_ + piece.keys() * block.values);
+      block.v_stride = block.values;
+    }
     block.function = options_.attention;
     block.first_position = piece.open;
     block.causal = options_.causal;
@@ -162,19 +209,20 @@ class Attention {
       ranges_.push_back({block, begin, std::min(piece.length, begin + kQueryRange), out_[piece.begin]});
   }
 
-  void gather(const Piece& piece, const KeyValueCache& kept, kernels::AttentionBlock& block) {
-    kept.copy_to(open_keys_, open_values_);
-    for (int64_t i = 0; i < piece.length; ++i) {
-      const int64_t place = piece.open + i;
-      std::copy_n(rows_.keys[piece.begin + i], block.shared, open_keys_ + place * block.shared);
-      std::copy_n(rows_.values[piece.begin + i], block.values, open_values_ + place * block.values);
+  // Cached keys and values, then those of the piece itself, contiguously.
+  void gather_open() const {
+    for (const Open& open : opens_) {
+      const int64_t z = position_.columns(), v = options_.values, first = open.piece.open;
+      run_.pool.run(open.kept->pages(), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t page = begin; page < end; ++page) open.kept->copy_page(page, open.keys, open.values);
+      });
+      run_.rows(open.piece.length, z + v, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          std::copy_n(keys_of_blocks_[open.piece.begin + i], z, open.keys + (first + i) * z);
+          std::copy_n(values_of_blocks_[open.piece.begin + i], v, open.values + (first + i) * v);
+        }
+      });
     }
-    block.k = open_keys_;
-    block.k_stride = block.shared;
-    block.v = open_values_;
-    block.v_stride = block.values;
-    open_keys_ += piece.keys() * block.shared;
-    open_values_ += piece.keys() * block.values;
   }
 
   void run_steps() {
@@ -232,9 +280,15 @@ class Attention {
   struct Query {
     int64_t row, first_step, steps;
   };
+  // A block whose first keys are cached.
+  struct Open {
+    Piece piece;
+    const KeyValueCache* kept;
+    T *keys, *values;
+  };
   // Some queries of a block.
   struct Range {
-    kernels::AttentionBlock block;
+    kernels::AttentionBlockOf<T> block;
     int64_t begin, end;
     float* out;  // output of the block's first query
   };
@@ -245,7 +299,10 @@ class Attention {
   size_t index_;
   Rows out_;
   const Run& run_;
-  float *open_keys_ = nullptr, *open_values_ = nullptr;
+  int64_t count_ = 0;  // rows
+  kernels::RowsOf<T> queries_of_blocks_{}, keys_of_blocks_{}, values_of_blocks_{};
+  T *open_keys_ = nullptr, *open_values_ = nullptr;
+  std::vector<Open> opens_;
   std::vector<Step> steps_;
   std::vector<Query> queries_;
   std::vector<kernels::PartialAttention> partials_;
@@ -255,9 +312,12 @@ class Attention {
 
 }  // namespace
 
-void attend(const BlockOptions& options, const Position& position, const AttentionRows& rows,
-            std::span<const Segment> segments, size_t index, kernels::Rows out, const Run& run) {
-  Attention(options, position, rows, segments, index, out, run);
+void attend(const AttentionLayer& layer, const AttentionRows& rows, std::span<const Segment> segments,
+            size_t index, kernels::Rows out, const Run& run) {
+  if (layer.rounds && kernels::native_bf16())
+    Attention<uint16_t>(layer, rows, segments, index, out, run);
+  else
+    Attention<float>(layer, rows, segments, index, out, run);
 }
 
 }  // namespace mega::infer

@@ -11,6 +11,12 @@
 
 namespace mega::infer {
 
+struct AttentionLayer {
+  const BlockOptions& options;
+  const Position& position;
+  bool rounds;  // blocks of queries may be computed in bf16 (WeightFile::rounds)
+};
+
 struct AttentionRows {
   kernels::Rows queries, keys, values;  // (rows, Z or 2Z), (rows, V)
 };
@@ -18,7 +24,7 @@ struct AttentionRows {
 // out (rows, V), equation 11. Keys and values of segments with a state are added to the cache of its block
 // `index`; if the cache is bf16, `keys` and `values` are rounded, too, so that the result does not depend on
 // how a text was split.
-void attend(const BlockOptions& options, const Position& position, const AttentionRows& rows,
-            std::span<const Segment> segments, size_t index, kernels::Rows out, const Run& run);
+void attend(const AttentionLayer& layer, const AttentionRows& rows, std::span<const Segment> segments,
+            size_t index, kernels::Rows out, const Run& run);
 
 }  // namespace mega::infer

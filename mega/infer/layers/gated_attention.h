@@ -37,6 +37,7 @@ class GatedAttention {
   void place(const AttentionRows& rows, std::span<const Segment> segments, const Run& run) const;
 
   BlockOptions options_;
+  bool rounds_;  // to bf16, in attention
   std::optional<Norm> norm_;
   std::optional<TimestepNorm> timestep_norm_;  // instead
   std::optional<MovingAverage> average_;

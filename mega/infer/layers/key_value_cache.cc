@@ -26,6 +26,14 @@ void load(const void* from, int64_t count, WeightType type, float* to) {
   }
 }
 
+void load(const void* from, int64_t count, WeightType type, uint16_t* to) {
+  if (type == WeightType::bf16) {
+    std::copy_n(static_cast<const uint16_t*>(from), count, to);
+  } else {
+    kernels::to_bf16(static_cast<const float*>(from), to, count);
+  }
+}
+
 }  // namespace
 
 KeyValueCache::Page KeyValueCache::make_page() const {
@@ -70,12 +78,13 @@ kernels::KeyValuePage KeyValueCache::page(int64_t index) const {
   return {type_, page, page + keys_bytes(), std::min(page_, size_ - index * page_)};
 }
 
-void KeyValueCache::copy_to(float* keys, float* values) const {
-  for (int64_t i = 0; i < pages(); ++i) {
-    const kernels::KeyValuePage from = page(i);
-    load(from.keys, from.count * shared_, type_, keys + i * page_ * shared_);
-    load(from.values, from.count * values_, type_, values + i * page_ * values_);
-  }
+template <class T>
+void KeyValueCache::copy_page(int64_t index, T* keys, T* values) const {
+  const kernels::KeyValuePage from = page(index);
+  load(from.keys, from.count * shared_, type_, keys + index * page_ * shared_);
+  load(from.values, from.count * values_, type_, values + index * page_ * values_);
 }
+template void KeyValueCache::copy_page(int64_t index, float* keys, float* values) const;
+template void KeyValueCache::copy_page(int64_t index, uint16_t* keys, uint16_t* values) const;
 
 }  // namespace mega::infer

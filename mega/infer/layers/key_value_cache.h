@@ -46,8 +46,9 @@ class KeyValueCache {
   int64_t page_positions() const { return page_; }
   kernels::KeyValuePage page(int64_t index) const;
 
-  // Copies all keys (size, Z) and values (size, V) contiguously.
-  void copy_to(float* keys, float* values) const;
+  // Copies a page to its place in contiguous keys (size, Z) and values (size, V), of float or of bf16.
+  template <class T>
+  void copy_page(int64_t index, T* keys, T* values) const;
 
   kernels::WeightType type() const { return type_; }
   int64_t bytes() const { return pages() * page_bytes(); }

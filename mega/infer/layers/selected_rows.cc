@@ -30,7 +30,8 @@ SelectedRows::SelectedRows(const kernels::Weights& all, std::span<const int32_t>
     scales_.push_back(all.scales[row]);
     sums_.push_back(all.sums[row]);
   }
-  linear_ = Linear({all.type, data_.data(), std::ssize(rows), all.depth, scales_.data(), sums_.data()});
+  linear_ =
+      Linear({all.type, data_.data(), std::ssize(rows), all.depth, scales_.data(), sums_.data(), all.rounds});
 }
 
 }  // namespace mega::infer
