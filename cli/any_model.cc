@@ -36,6 +36,9 @@ class EngineLanguageModel : public AnyLanguageModel {
     Session session(model_, pool_);
     return infer::score_text(session, text, scored);
   }
+  std::vector<std::vector<float>> score_many(std::span<const data::TokenView> texts) override {
+    return infer::score_texts(model_, pool_, texts);
+  }
 
  private:
   std::shared_ptr<const infer::LanguageModel> model_;
@@ -99,6 +102,15 @@ bool same_tokens(const Signature& a, const Signature& b) {
 
 std::unique_ptr<infer::Predictor> AnyLanguageModel::load(const std::string&) const {
   fail("only Mega models have a state to load");
+}
+
+std::vector<std::vector<float>> AnyLanguageModel::score_many(std::span<const data::TokenView> texts) {
+  std::vector<std::vector<float>> all(texts.size());
+  for (size_t i = 0; i < texts.size(); ++i)
+    score(texts[i], [&](int64_t, std::span<const float> some) {
+      all[i].insert(all[i].end(), some.begin(), some.end());
+    });
+  return all;
 }
 
 std::unique_ptr<AnyLanguageModel> open_language_model(const OpenRequest& request,

@@ -26,6 +26,8 @@ class AnyLanguageModel : public infer::PredictorSource {
   virtual std::unique_ptr<infer::Predictor> load(const std::string& state) const;
   // As infer::score_text.
   virtual infer::ScoreResult score(const data::TokenView& text, const infer::Scored& scored) = 0;
+  // log p of the tokens of each text, as score gives them: side by side where the backend can.
+  virtual std::vector<std::vector<float>> score_many(std::span<const data::TokenView> texts);
 };
 
 class AnyClassifier {

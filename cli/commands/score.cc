@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,7 +10,9 @@
 #include "cli/commands/score_pairs.h"
 #include "cli/commands/shard.h"
 #include "mega/base/error.h"
+#include "mega/base/files/file.h"
 #include "mega/base/files/json.h"
+#include "mega/base/files/temporary_folder.h"
 #include "mega/base/strings.h"
 #include "mega/base/utf8.h"
 #include "mega/data/corpus/corpus.h"
@@ -23,6 +26,7 @@ namespace {
 struct ScoreCommand {
   OpenRequest model;
   PairArguments texts;  // or, without --pairs, the files alone
+  std::vector<std::string> written;
   Shard shard;
   bool json = false, tokens = false, pairs = false;
 
@@ -113,31 +117,100 @@ class TokenPrinter {
   bool begins_line_ = true;
 };
 
+// The tokens of a text of the command line.
+data::TokenView tokenized(const std::string& text, const std::string& name, const Tokenizer& tokenizer) {
+  require(!text.empty(), name, ": an empty text");
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "text";
+  write_file(path, text);
+  data::TokenView view = data::tokenize_once(path, tokenizer);
+  view.name = name;
+  return view;
+}
+
+// Scores texts in their order and collects their metrics. Short ones wait for each other and are read side by
+// side, each by a thread of its own; a long one is read by all threads together.
+class Scorer {
+ public:
+  Scorer(AnyLanguageModel& model, bool tokens) : model_(model), tokens_(tokens) {}
+
+  void add(data::TokenView text) {
+    // The tokens of a text are printed as they are scored.
+    if (tokens_ || text.size() > kShort) {
+      finish();
+      return add_alone(text);
+    }
+    waiting_tokens_ += text.size();
+    waiting_.push_back(std::move(text));
+    if (waiting_.size() >= kMostTexts || waiting_tokens_ >= kMostTokens) finish();
+  }
+
+  // Scores the texts that wait.
+  void finish() {
+    if (waiting_.size() == 1) {
+      add_alone(waiting_.front());
+    } else if (!waiting_.empty()) {
+      Progress progress("scoring", std::ssize(waiting_), "texts");
+      const std::vector<std::vector<float>> scores = model_.score_many(waiting_);
+      progress.update(std::ssize(waiting_));
+      for (size_t i = 0; i < scores.size(); ++i) {
+        infer::TextScore one;
+        one.add(scores[i], waiting_[i].counts);
+        list_.add(waiting_[i].name, one.result());
+        all_.add(scores[i], waiting_[i].counts);
+      }
+    }
+    waiting_.clear();
+    waiting_tokens_ = 0;
+  }
+
+  // With a last row for all texts together, if asked.
+  const ScoreList& list(bool together) {
+    finish();
+    if (together) list_.add("all", all_.result());
+    return list_;
+  }
+
+ private:
+  static constexpr int64_t kShort = 1 << 16, kMostTokens = 1 << 20;
+  static constexpr size_t kMostTexts = 256;  // files that are mapped at the same time
+
+  void add_alone(const data::TokenView& text) {
+    TokenPrinter printer(model_.tokenizer(), text);
+    std::optional<Progress> progress;  // not with --tokens, where the output shows progress
+    if (!tokens_) progress.emplace("scoring " + text.name, text.size(), "tokens");
+    const auto scored = [&](int64_t begin, std::span<const float> log_probabilities) {
+      all_.add(log_probabilities, {});
+      if (progress) progress->update(begin + std::ssize(log_probabilities));
+      if (tokens_) printer.print(begin, log_probabilities);
+    };
+    list_.add(text.name, model_.score(text, scored));
+    all_.add({}, text.counts);
+  }
+
+  AnyLanguageModel& model_;
+  bool tokens_;
+  std::vector<data::TokenView> waiting_;
+  int64_t waiting_tokens_ = 0;
+  ScoreList list_;
+  infer::TextScore all_;
+};
+
 void ScoreCommand::run() {
+  require(!pairs || written.empty(), "--text is for language models, --pairs for translators");
   if (pairs) return score_pairs(model, texts, shard, json);
   const std::unique_ptr<AnyLanguageModel> opened = open_language_model(model);
-  if (texts.files.empty()) texts.files.push_back("-");
-  const InputRange part = shard.range(std::ssize(texts.files));  // a text is one stream: it is never divided
-  const std::span<const std::string> files =
-      std::span(texts.files)
-          .subspan(static_cast<size_t>(part.begin), static_cast<size_t>(part.end - part.begin));
-
-  ScoreList list;
-  infer::TextScore all;
-  for (const std::string& file : files) {
-    const data::TokenView text = data::tokenize_once(file, opened->tokenizer());
-    TokenPrinter printer(opened->tokenizer(), text);
-    std::optional<Progress> progress;  // not with --tokens, where the output shows progress
-    if (!tokens) progress.emplace("scoring " + text.name, text.size(), "tokens");
-    const auto scored = [&](int64_t begin, std::span<const float> log_probabilities) {
-      all.add(log_probabilities, {});
-      if (progress) progress->update(begin + std::ssize(log_probabilities));
-      if (tokens) printer.print(begin, log_probabilities);
-    };
-    list.add(text.name, opened->score(text, scored));
-    all.add({}, text.counts);
+  if (texts.files.empty() && written.empty()) texts.files.push_back("-");
+  const int64_t count = std::ssize(written) + std::ssize(texts.files);
+  const InputRange part = shard.range(count);  // a text is one stream: it is never divided
+  Scorer scorer(*opened, tokens);
+  for (int64_t i = part.begin; i < std::min(part.end, count); ++i) {
+    const int64_t file = i - std::ssize(written);
+    scorer.add(file < 0 ? tokenized(written[static_cast<size_t>(i)], "--text:" + std::to_string(i + 1),
+                                    opened->tokenizer())
+                        : data::tokenize_once(texts.files[static_cast<size_t>(file)], opened->tokenizer()));
   }
-  if (files.size() > 1 && shard.is_whole()) list.add("all", all.result());
+  const ScoreList& list = scorer.list(count > 1 && shard.is_whole());
   // Token output is parsed by programs: keep the table out of it.
   std::fputs(json ? list.json().c_str() : list.plain().c_str(), tokens ? stderr : stdout);
 }
@@ -153,6 +226,8 @@ void add_score(CLI::App& app, const OtherModels* others) {
   sub->add_option("files", command->texts.files,
                   "text files, plain or compressed, each scored as one stream; - or none for standard "
                   "input");
+  sub->add_option("--text", command->written, "text to score, before the files; may be repeated")
+      ->allow_extra_args(false);
   CLI::Option* tokens =
       sub->add_flag("--tokens", command->tokens,
                     "print each token, a tab and its natural log-probability; metrics go to standard error");

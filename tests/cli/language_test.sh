@@ -50,6 +50,15 @@ of_pipe=$("$mega" score "$work/bytes" --json <"$work/two.txt" 2>/dev/null | grep
 [ -n "$of_file" ] && [ "$of_file" = "$of_gz" ] && [ "$of_file" = "$of_pipe" ] ||
   failed "file, gz and pipe differ: $of_file, $of_gz, $of_pipe"
 expect 0 "all" score "$work/bytes" "$work/two.txt" "$work/other.txt"
+# Short texts are scored side by side: in their order, with the numbers of each alone.
+side=$("$mega" score "$work/bytes" "$work/two.txt" "$work/other.txt" "$work/two.txt" --json 2>/dev/null | grep log_prob)
+alone=$(for file in two other two; do "$mega" score "$work/bytes" "$work/$file.txt" --json 2>/dev/null | grep log_prob; done)
+[ "$(head -n 3 <<<"$side")" = "$alone" ] || failed "texts side by side: $side, alone: $alone"
+of_text=$("$mega" score "$work/bytes" --text "$(cat "$work/two.txt")" --json 2>/dev/null)
+grep -q '"text": "--text:1"' <<<"$of_text" || failed "the name of a text: $of_text"
+expect 0 "two.txt" score "$work/bytes" --text "one text" --text "another" "$work/two.txt"
+expect 1 "empty text" score "$work/bytes" --text ""
+expect 1 "for language models" score "$work/bytes" --text a --pairs "$work/two.txt"
 expect 0 "perplexity" score "$work/words" "$work/two.txt"
 for kind in bytes baseline words; do
   "$mega" score "$work/$kind" --tokens "$work/other.txt" >"$work/tokens.tsv" 2>/dev/null

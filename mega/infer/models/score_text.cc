@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mega/base/error.h"
+#include "mega/infer/longest_first.h"
 #include "mega/text/tokens.h"
 
 namespace mega::infer {
@@ -28,6 +29,21 @@ ScoreResult score_text(Session& session, const data::TokenView& text, const Scor
   }
   score.add({}, text.counts);
   return score.result();
+}
+
+std::vector<std::vector<float>> score_texts(const std::shared_ptr<const LanguageModel>& model,
+                                            const std::shared_ptr<ThreadPool>& pool,
+                                            std::span<const data::TokenView> texts) {
+  std::vector<std::vector<float>> all(texts.size());
+  std::vector<int64_t> sizes;
+  for (const data::TokenView& text : texts) sizes.push_back(text.size());
+  longest_first(*pool, sizes, [&](size_t i, size_t) {
+    Session session(model, pool);
+    score_text(session, texts[i], [&](int64_t, std::span<const float> some) {
+      all[i].insert(all[i].end(), some.begin(), some.end());
+    });
+  });
+  return all;
 }
 
 }  // namespace mega::infer

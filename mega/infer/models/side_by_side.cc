@@ -1,10 +1,6 @@
 #include "mega/infer/models/side_by_side.h"
 
-#include <algorithm>
-#include <atomic>
-#include <exception>
-#include <numeric>
-
+#include "mega/infer/longest_first.h"
 #include "mega/infer/models/answer.h"
 
 namespace mega::infer {
@@ -14,30 +10,12 @@ SideBySide::SideBySide(const SequenceModel& model, ThreadPool& pool)
 
 std::vector<std::vector<float>> SideBySide::outputs(std::span<const data::Record> records) {
   std::vector<std::vector<float>> outputs(records.size());
-  std::vector<std::exception_ptr> errors(records.size());
+  std::vector<int64_t> sizes;
+  for (const data::Record& record : records) sizes.push_back(static_cast<int64_t>(content_bytes(record)));
   const data::Encoder& encoder = model_.encoder();
-  const auto compute = [&](size_t i, Workspace& work) {
-    try {
-      outputs[i] = outputs_of(model_, encoder, records[i], {pool_, work});
-    } catch (...) {
-      errors[i] = std::current_exception();
-    }
-  };
-
-  // The longest first: then all threads end at about the same time.
-  std::vector<size_t> order(records.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return content_bytes(records[a]) > content_bytes(records[b]); });
-  const size_t threads = work_.size(), shared = records.size() / threads * threads;
-  std::atomic<size_t> next = 0;
-  pool_.run(std::ssize(work_), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot)
-      for (size_t i = next++; i < shared; i = next++) compute(order[i], work_[static_cast<size_t>(slot)]);
+  longest_first(pool_, sizes, [&](size_t i, size_t slot) {
+    outputs[i] = outputs_of(model_, encoder, records[i], {pool_, work_[slot]});
   });
-  for (size_t i = shared; i < records.size(); ++i) compute(order[i], work_.front());
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
   return outputs;
 }
 

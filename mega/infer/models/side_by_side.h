@@ -10,8 +10,7 @@
 
 namespace mega::infer {
 
-// Each thread takes examples of its own, so that threads wait for each other at the end and not in every
-// layer. What is left over when all threads have had as many is computed by all of them together.
+// Each thread takes examples of its own (longest_first).
 class SideBySide {
  public:
   // Model and pool must outlive it.
