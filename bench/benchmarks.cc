@@ -216,7 +216,7 @@ struct TableDefaults {
 const TableDefaults kTables[] = {
     {"ema", {4096}, 8, 128, "lra-text"},          {"attention", {4096}, 2, 128, "lra-text"},
     {"layer", {4096, 16384}, 1, 128, "lra-text"}, {"step", {4096}, 2, 128, "lra-text"},
-    {"train", {4002}, 8, 128, "lra-text"},        {"lm", {4096}, 2, 2048, "enwik8"},
+    {"train", {4002}, 8, 128, "lra-text"},        {"lm", {4096}, 1, 2048, "enwik8"},
     {"convolution", {4096}, 8, 128, "lra-text"}};
 
 Settings with_defaults(Settings settings) {

@@ -142,14 +142,11 @@ class Bench {
         pool_(std::make_shared<infer::ThreadPool>(settings.threads)),
         model_options_(chunked_language_model(settings.preset)) {
     options_ = std::get<LanguageModelOptions>(model_options_.model);
-    const std::filesystem::path f32 = folder_.path() / "f32.safetensors",
-                                int8 = folder_.path() / "int8.safetensors";
+    const std::filesystem::path f32 = folder_.path() / "f32.safetensors";
     write_random_model(f32, model_options_);
-    infer::quantize(f32, int8, kernels::WeightType::i8);
-    f32_ = infer::LanguageModel::open(f32);
-    int8_ = infer::LanguageModel::open(int8);
-    f32_bytes_ = weight_bytes(f32);
-    int8_bytes_ = weight_bytes(int8);
+    f32_ = open("f32", f32);
+    bf16_ = quantized(f32, kernels::WeightType::bf16);
+    int8_ = quantized(f32, kernels::WeightType::i8);
   }
 
   DecodeTable run() {
@@ -158,12 +155,13 @@ class Bench {
     const Candidate product = sgemm();
     const auto prompt = tokens(options_.block.chunk, options_.vocabulary);
     std::vector<double> bandwidths, products;
-    constexpr int64_t kSlice = 16;
+    constexpr int64_t kSlice = 16, kSparse = 8;  // cases of few tokens run in every eighth slice
     const int64_t slices = options_.block.chunk / kSlice;
     Progress progress("decoding", settings_.repeats * slices, "slices");
     for (int round = 0; round < settings_.repeats; ++round) {
       for (int64_t slice = 0; slice < slices; ++slice) {
-        for (Case& one : cases_) one.slice(kSlice);
+        for (Case& one : cases_)
+          if (slice % kSparse == 0 || one.count == options_.block.chunk) one.slice(kSlice);
         if (slice % 4 == 0) bandwidths.push_back(memory.bytes_per_second());
         if (slice % 4 == 0) products.push_back(product.flops / seconds_of(product.run));
         if (slice % 32 == 0)
@@ -176,7 +174,21 @@ class Bench {
   }
 
  private:
-  using Model = std::shared_ptr<const infer::LanguageModel>;
+  struct Model {
+    std::string name;
+    std::shared_ptr<const infer::LanguageModel> model;
+    double bytes = 0.0;  // weight_bytes
+  };
+
+  Model open(const std::string& name, const std::filesystem::path& path) const {
+    return {name, infer::LanguageModel::open(path), weight_bytes(path)};
+  }
+  Model quantized(const std::filesystem::path& f32, kernels::WeightType type) const {
+    const std::string name = infer::quantized_name(type);
+    const std::filesystem::path path = folder_.path() / (name + ".safetensors");
+    infer::quantize(f32, path, type);
+    return open(name, path);
+  }
 
   // Bytes of the file that one token reads: all tensors, except that it reads only a row of untied
   // embeddings.
@@ -217,50 +229,47 @@ class Bench {
   }
 
   // Adds a case: `count` tokens per session, starting at position `first`.
-  void add(const std::string& name, const std::string& positions, const Model& model, CacheType cache,
-           int64_t first, int64_t count, int64_t batch = 1) {
-    Session start(model, pool_, cache);
+  void add(const Model& model, const std::string& positions, int64_t first, int64_t count, int64_t batch = 1,
+           CacheType cache = CacheType::f32) {
+    Session start(model.model, pool_, cache);
     if (first > 0) {
-      std::fprintf(stderr, "%s: reading up to position %s\n", name.c_str(), with_thousands(first).c_str());
+      std::fprintf(stderr, "%s: reading up to position %s\n", model.name.c_str(),
+                   with_thousands(first).c_str());
       start.feed(tokens(first, options_.vocabulary));
     }
-    const double weights = model == f32_ ? f32_bytes_ : int8_bytes_;
     const double place =
         static_cast<double>(first % options_.block.chunk) + static_cast<double>(count - 1) / 2.0;
     Case one;
-    one.row = {name, positions, batch, 0.0, weights / static_cast<double>(batch) + state_bytes(place, cache),
-               0.0,  0.0};
+    one.row.model = model.name + (cache == CacheType::bf16 ? ", bf16 keys and values" : "");
+    one.row.positions = positions;
+    one.row.batch = batch;
+    one.row.bytes_per_token = model.bytes / static_cast<double>(batch) + state_bytes(place, cache);
     one.start = std::make_shared<const Session>(std::move(start));
     one.count = count;
     cases_.push_back(std::move(one));
-  }
-
-  void add_prompt(const std::string& name, const Model& model) {
-    PromptCase one;
-    one.row = {name, "prompt of " + std::to_string(options_.block.chunk)};
-    one.start = std::make_shared<const Session>(model, pool_);
-    prompts_.push_back(std::move(one));
   }
 
   void add_cases() {
     const int64_t chunk = options_.block.chunk, early = std::min<int64_t>(128, chunk);
     const std::string first = "0 to " + std::to_string(early - 1),
                       whole = "a chunk, 0 to " + std::to_string(chunk - 1);
-    constexpr int64_t kFew = 8;
+    constexpr int64_t kFew = 8, kBatch = 8;
     for (const int64_t position : {early, chunk / 2, chunk - 1})
-      add("f32", std::to_string(position), f32_, CacheType::f32, std::min(position, chunk - kFew), kFew);
-    add("f32", first, f32_, CacheType::f32, 0, early);
-    add("f32", whole, f32_, CacheType::f32, 0, chunk);
-    add("f32", first, f32_, CacheType::f32, 0, early, 8);
-    add("int8", first, int8_, CacheType::f32, 0, early);
-    add("int8, bf16 keys and values", whole, int8_, CacheType::bf16, 0, chunk);
-    add("int8", first, int8_, CacheType::f32, 0, early, 8);
+      add(f32_, std::to_string(position), std::min(position, chunk - kFew), kFew);
+    add(f32_, whole, 0, chunk);
+    add(int8_, whole, 0, chunk, 1, CacheType::bf16);
+    for (const Model* model : {&f32_, &bf16_, &int8_})
+      for (const int64_t batch : {int64_t{1}, kBatch}) add(*model, first, 0, early, batch);
     if (settings_.far >= chunk) {
       const int64_t begin = settings_.far / chunk * chunk;
-      add("f32", "a chunk from " + with_thousands(begin), f32_, CacheType::f32, begin, chunk);
+      add(f32_, "a chunk from " + with_thousands(begin), begin, chunk);
     }
-    add_prompt("f32", f32_);
-    add_prompt("int8", int8_);
+    for (const Model* model : {&f32_, &bf16_, &int8_}) {
+      PromptCase one;
+      one.row = {model->name, "prompt of " + std::to_string(chunk)};
+      one.start = std::make_shared<const Session>(model->model, pool_);
+      prompts_.push_back(std::move(one));
+    }
   }
 
   DecodeSettings settings_;
@@ -268,8 +277,7 @@ class Bench {
   ModelOptions model_options_;
   LanguageModelOptions options_;
   TemporaryFolder folder_;
-  Model f32_, int8_;
-  double f32_bytes_ = 0.0, int8_bytes_ = 0.0;
+  Model f32_, bf16_, int8_;
   std::vector<Case> cases_;
   std::vector<PromptCase> prompts_;
 };

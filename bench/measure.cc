@@ -13,6 +13,7 @@
 
 #include "mega/base/error.h"
 #include "mega/ops/torch.h"
+#include "mega/report/progress.h"
 
 namespace mega::bench {
 namespace {
@@ -40,10 +41,13 @@ double status_mb(const std::string& key) {
 
 std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats) {
   std::vector<std::vector<double>> times(candidates.size());
+  Progress progress("measuring", (repeats + 1) * std::ssize(candidates), "runs");
+  int64_t done = 0;
   for (int round = 0; round <= repeats; ++round) {
     for (size_t i = 0; i < candidates.size(); ++i) {
       const double time = seconds(candidates[i].run);
       if (round > 0) times[i].push_back(time);
+      progress.update(++done);
     }
   }
   std::vector<Row> rows;

@@ -88,18 +88,20 @@ class Bench {
 
   TranslateTable run() {
     const auto pool = std::make_shared<infer::ThreadPool>(settings_.threads);
-    const std::filesystem::path f32 = folder_.path() / "f32.safetensors",
-                                int8 = folder_.path() / "int8.safetensors";
+    const std::filesystem::path f32 = folder_.path() / "f32.safetensors";
     const auto released = baselines::make_translation_model(model_options_);
     {
       const ops::NamedTensors weights = train::weights_of(*released);
       const ops::TensorViews views(weights);
       write_model_file(f32, model_options_, views.views());
     }
-    infer::quantize(f32, int8, kernels::WeightType::i8);
-    const auto engine = std::make_shared<infer::TranslatorDecoder>(infer::Translator::open(f32), pool);
-    add("f32", engine);
-    add("int8", std::make_shared<infer::TranslatorDecoder>(infer::Translator::open(int8), pool));
+    add("f32", std::make_shared<infer::TranslatorDecoder>(infer::Translator::open(f32), pool));
+    for (const kernels::WeightType type : {kernels::WeightType::bf16, kernels::WeightType::i8}) {
+      const std::string name = infer::quantized_name(type);
+      const std::filesystem::path path = folder_.path() / (name + ".safetensors");
+      infer::quantize(f32, path, type);
+      add(name, std::make_shared<infer::TranslatorDecoder>(infer::Translator::open(path), pool));
+    }
     add("released", std::make_shared<models::TranslationDecoder>(released));
 
     TranslateTable table;

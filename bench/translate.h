@@ -16,7 +16,8 @@ struct TranslateSettings {
 };
 
 struct TranslateRow {
-  std::string form;  // "f32", "int8", or "released": libtorch, unfused, with caches that are re-ordered
+  std::string
+      form;  // "f32", "bf16", "int8", or "released": libtorch, unfused, with caches that are re-ordered
   int64_t beam = 5, batch = 1;
   double seconds = 0.0;  // of a batch
   double tokens = 0.0;   // of its best translations, with </s>

@@ -1,11 +1,17 @@
 #include "cli/commands/bench_command.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "cli/commands.h"
 
 namespace mega::cli {
+namespace {
+
+constexpr int kRepeatsOfLong = 3;  // of tables with rounds of many seconds
+
+}  // namespace
 
 void add_bench(CLI::App& app, Runner<BenchCommand> run) {
   auto command = std::make_shared<BenchCommand>();
@@ -37,9 +43,11 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
       "images: file or folder of pictures; precision: data of the preset (default: some are made)");
   sub->add_option("--threads", s.threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--repeats", s.repeats, "number of repetitions; the median is reported")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
+  CLI::Option* repeats =
+      sub->add_option("--repeats", s.repeats,
+                      "number of repetitions; the median is reported (default: " + std::to_string(s.repeats) +
+                          "; of lm, decode and translate " + std::to_string(kRepeatsOfLong) + ")")
+          ->check(CLI::Range(1, 10000));
   sub->add_option("--forms", s.forms, "comma-separated forms to measure: fused, reference or both")
       ->delimiter(',')
       ->capture_default_str()
@@ -68,7 +76,12 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
   sub->add_flag("--quick", command->quick, "table2 in a few minutes: two repetitions");
   sub->add_option("--system", command->system)->group("");  // internal: one of table2, in a child process
   sub->add_option("--memory-of", command->memory_of)->group("");  // internal: run in child processes
-  sub->callback([command, run = std::move(run)] { run(*command); });
+  sub->callback([command, repeats, run = std::move(run)] {
+    bench::Settings& asked = command->settings;
+    const bool takes_long = asked.table == "lm" || asked.table == "decode" || asked.table == "translate";
+    if (repeats->empty() && takes_long) asked.repeats = kRepeatsOfLong;
+    run(*command);
+  });
 }
 
 }  // namespace mega::cli
