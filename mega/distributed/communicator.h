@@ -34,6 +34,9 @@ class Communicator : public nn::Communicator {
   // The sum over all processes, in place; contiguous float32, float64 or int64 on the CPU.
   void all_reduce_sum(torch::Tensor& x) final { sum(x, Wire::exact); }
   virtual void sum(torch::Tensor& x, Wire wire) = 0;
+  // The same for this process's piece (piece_of) of the numbers alone, in half the bytes; the others are
+  // undefined afterwards.
+  virtual void sum_pieces(torch::Tensor& x, Wire wire) = 0;
   // Every process has its piece (piece_of) of the numbers of x, and gets those of the others; contiguous, on
   // the CPU.
   virtual void gather_pieces(torch::Tensor& x) = 0;

@@ -3,6 +3,7 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -28,13 +29,27 @@ class GradientSum::Hook : public torch::autograd::FunctionPostHook {
 };
 
 GradientSum::GradientSum(const std::vector<Tensor>& parameters, Communicator& communicator,
-                         const GradientSumOptions& options)
-    : communicator_(communicator), options_(options) {
-  for (const Tensor& parameter : parameters)
-    if (parameter.requires_grad()) parameters_.push_back(parameter);
+                         const GradientSumOptions& options, const ParameterShares* shares)
+    : parameters_(parameters), shares_(shares), communicator_(communicator), options_(options) {
+  own_.sums.resize(parameters_.size());
+  own_.found.resize(parameters_.size());
   bucket_of_.resize(parameters_.size());
+  if (shares != nullptr)
+    make_buckets(*shares);
+  else
+    make_buckets();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!parameters_[i].requires_grad()) continue;
+    accumulators_.push_back(torch::autograd::impl::grad_accumulator(parameters_[i]));
+    hooks_.push_back(accumulators_.back()->add_post_hook(std::make_unique<Hook>(*this, i)));
+  }
+  thread_ = std::thread([this] { work(); });
+}
+
+void GradientSum::make_buckets() {
   for (size_t i = parameters_.size(); i-- > 0;) {
     const Tensor& parameter = parameters_[i];
+    if (!parameter.requires_grad()) continue;
     const bool other_type =
         !buckets_.empty() &&
         parameters_[buckets_.back().parameters.front()].scalar_type() != parameter.scalar_type();
@@ -45,11 +60,19 @@ GradientSum::GradientSum(const std::vector<Tensor>& parameters, Communicator& co
     buckets_.back().numbers += parameter.numel();
     bucket_of_[i] = buckets_.size() - 1;
   }
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    accumulators_.push_back(torch::autograd::impl::grad_accumulator(parameters_[i]));
-    hooks_.push_back(accumulators_.back()->add_post_hook(std::make_unique<Hook>(*this, i)));
+}
+
+// The rows that processes share, so that what is summed for a process is what it updates.
+void GradientSum::make_buckets(const ParameterShares& shares) {
+  for (size_t row = shares.rows().size(); row-- > 0;) {
+    const auto& [begin, end, numbers] = shares.rows()[row];
+    Bucket& bucket = buckets_.emplace_back();
+    bucket.numbers = numbers;
+    for (size_t i = begin; i < end; ++i) {
+      bucket.parameters.push_back(i);
+      bucket_of_[i] = buckets_.size() - 1;
+    }
   }
-  thread_ = std::thread([this] { work(); });
 }
 
 GradientSum::~GradientSum() {
@@ -63,7 +86,10 @@ GradientSum::~GradientSum() {
 }
 
 void GradientSum::begin() {
-  for (Bucket& bucket : buckets_) bucket.missing = bucket.parameters.size();
+  for (Bucket& bucket : buckets_)
+    bucket.missing =
+        static_cast<size_t>(std::count_if(bucket.parameters.begin(), bucket.parameters.end(),
+                                          [this](size_t i) { return parameters_[i].requires_grad(); }));
   sent_ = 0;
   listening_ = options_.overlap;
   const std::lock_guard lock(mutex_);
@@ -120,6 +146,7 @@ void GradientSum::sum_bucket(const Bucket& bucket) {
     at += size;
     ++flag;
   }
+  if (shares_ != nullptr) return keep_own(bucket, row.narrow(0, 0, bucket.numbers));
   communicator_.sum(row, options_.wire);
   at = begin;
   flag = bucket.numbers;
@@ -132,6 +159,19 @@ void GradientSum::sum_bucket(const Bucket& bucket) {
     }
     at += size;
     ++flag;
+  }
+}
+
+void GradientSum::keep_own(const Bucket& bucket, const Tensor& row) {
+  Tensor numbers = row;
+  communicator_.sum_pieces(numbers, options_.wire);
+  int64_t before = 0;  // numbers of the row
+  for (const size_t i : bucket.parameters) {
+    const Piece& own = shares_->own(i);
+    own_.sums[i] = numbers.slice(0, before + own.begin, before + own.end).clone();
+    own_.found[i] = parameters_[i].grad().defined();
+    parameters_[i].mutable_grad() = Tensor();
+    before += parameters_[i].numel();
   }
 }
 

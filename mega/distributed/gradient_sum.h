@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mega/distributed/communicator.h"
+#include "mega/distributed/parameter_shares.h"
 
 namespace mega::distributed {
 
@@ -24,11 +25,18 @@ struct GradientSumOptions {
   bool overlap = true;  // false: all buckets after the backward pass, to compare
 };
 
+// What a process keeps of gradients that are summed for the owners of their numbers (ParameterShares).
+struct OwnGradients {
+  std::vector<torch::Tensor> sums;  // of each parameter, the own numbers, as a row
+  std::vector<bool> found;          // whether there was a gradient in this process
+};
+
 class GradientSum {
  public:
-  // The communicator is used by the thread of this object alone.
+  // The communicator is used by the thread of this object alone. With `shares` of the same parameters, which
+  // must outlive it, each process gets the sums of its own numbers, and gradients end with their bucket.
   GradientSum(const std::vector<torch::Tensor>& parameters, Communicator& communicator,
-              const GradientSumOptions& options);
+              const GradientSumOptions& options, const ParameterShares* shares = nullptr);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
@@ -38,6 +46,8 @@ class GradientSum {
   // After it: waits until every gradient is the sum over processes. A parameter has a gradient if it had one
   // in some process. Throws what went wrong in the thread.
   void finish();
+  // With shares, after it, instead of gradients.
+  const OwnGradients& own() const { return own_; }
 
   // The time that finish() waited, of all updates.
   double seconds_waited() const { return seconds_waited_; }
@@ -50,12 +60,17 @@ class GradientSum {
   };
   class Hook;
 
+  void make_buckets();
+  void make_buckets(const ParameterShares& shares);
   void mark_ready(size_t parameter);
   void send_next_buckets(bool all);
   void sum_bucket(const Bucket& bucket);
+  void keep_own(const Bucket& bucket, const torch::Tensor& row);
   void work();
 
   std::vector<torch::Tensor> parameters_;
+  const ParameterShares* shares_;
+  OwnGradients own_;
   std::vector<size_t> bucket_of_;
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  // which hold the hooks
   std::vector<uintptr_t> hooks_;

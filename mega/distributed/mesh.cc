@@ -116,20 +116,20 @@ void Mesh::tree_sum(std::span<Number> numbers) {
   broadcast(bytes_of(numbers));
 }
 
-// In the first round each piece of the numbers is passed on and added to; in the second, the whole sums are
-// passed on.
+// Once round the ring: each process passes on a piece of the numbers, beginning with piece `first`, and gets
+// the one before, which replaces its own, or is added to it.
 template <class Number, class Packed>
-void Mesh::ring_sum(std::span<Number> numbers) {
+void Mesh::go_round(std::span<Number> numbers, int first, bool add) {
   const int n = size(), next = (rank() + 1) % n, before = (rank() + n - 1) % n;
   const size_t longest = numbers.size() / static_cast<size_t>(n) + 1;
   std::vector<Packed> in(longest), out(std::is_same_v<Number, Packed> ? 0 : longest);
-  const auto pass = [&](int sent, int received, bool add) {
-    const std::span<Number> own = piece(numbers, (sent + n) % n, n),
-                            other = piece(numbers, (received + n) % n, n);
+  for (int step = 0; step < n - 1; ++step) {
+    const int sent = (first + 2 * n - step) % n, received = (sent + n - 1) % n;
+    const std::span<Number> own = piece(numbers, sent, n), other = piece(numbers, received, n);
     const std::span<Packed> got = std::span(in).first(other.size());
     if constexpr (std::is_same_v<Number, Packed>) {
-      if (!add) return exchange(next, bytes_of(own), before, bytes_of(other));
-      exchange(next, bytes_of(own), before, bytes_of(got));
+      exchange(next, bytes_of(own), before, bytes_of(add ? got : other));
+      if (!add) continue;
     } else {
       const std::span<Packed> packed = std::span(out).first(own.size());
       for (size_t i = 0; i < own.size(); ++i) packed[i] = static_cast<Packed>(own[i]);
@@ -137,35 +137,58 @@ void Mesh::ring_sum(std::span<Number> numbers) {
     }
     for (size_t i = 0; i < other.size(); ++i)
       other[i] = add ? other[i] + static_cast<Number>(got[i]) : static_cast<Number>(got[i]);
-  };
-  for (int step = 0; step < n - 1; ++step) pass(rank() + n - step, rank() + n - step - 1, /*add=*/true);
-  // Who added up a piece has it as the others will get it.
-  for (Number& number : piece(numbers, next, n)) number = static_cast<Number>(static_cast<Packed>(number));
-  for (int step = 0; step < n - 1; ++step) pass(rank() + n + 1 - step, rank() + n - step, /*add=*/false);
+  }
 }
 
+// In the first round each piece of the numbers is passed on and added to; in the second, the whole sums are
+// passed on.
 template <class Number, class Packed>
-void Mesh::sum_of(torch::Tensor& x) {
-  const std::span<Number> numbers(x.data_ptr<Number>(), static_cast<size_t>(x.numel()));
-  if (numbers.size_bytes() <= kSmall)
-    tree_sum(numbers);
-  else
-    ring_sum<Number, Packed>(numbers);
+void Mesh::ring_sum(std::span<Number> numbers) {
+  go_round<Number, Packed>(numbers, rank(), /*add=*/true);
+  // Who added up a piece has it as the others will get it.
+  for (Number& number : piece(numbers, (rank() + 1) % size(), size()))
+    number = static_cast<Number>(static_cast<Packed>(number));
+  go_round<Number, Packed>(numbers, rank() + 1, /*add=*/false);
 }
 
-void Mesh::sum(torch::Tensor& x, Wire wire) {
+namespace {
+
+// Calls sum(numbers, a number as it is sent).
+template <class Sum>
+void with_numbers(torch::Tensor& x, Wire wire, const Sum& sum) {
   require(x.is_contiguous() && x.device().is_cpu(),
           "a sum over processes needs a contiguous tensor on the CPU");
+  const auto numbers = [&]<class Number>(Number) {
+    return std::span<Number>(x.data_ptr<Number>(), static_cast<size_t>(x.numel()));
+  };
   switch (x.scalar_type()) {
     case torch::kFloat32:
-      return wire == Wire::bf16 ? sum_of<float, c10::BFloat16>(x) : sum_of<float, float>(x);
+      return wire == Wire::bf16 ? sum(numbers(float{}), c10::BFloat16()) : sum(numbers(float{}), float{});
     case torch::kFloat64:
-      return sum_of<double, double>(x);
+      return sum(numbers(double{}), double{});
     case torch::kInt64:
-      return sum_of<int64_t, int64_t>(x);
+      return sum(numbers(int64_t{}), int64_t{});
     default:
       fail("a sum over processes takes float32, float64 or int64, not ", x.scalar_type());
   }
+}
+
+}  // namespace
+
+void Mesh::sum(torch::Tensor& x, Wire wire) {
+  with_numbers(x, wire, [this]<class Number, class Packed>(std::span<Number> numbers, Packed) {
+    if (numbers.size_bytes() <= kSmall)
+      tree_sum(numbers);
+    else
+      ring_sum<Number, Packed>(numbers);
+  });
+}
+
+// The first round of ring_sum, so that it ends with the own piece.
+void Mesh::sum_pieces(torch::Tensor& x, Wire wire) {
+  with_numbers(x, wire, [this]<class Number, class Packed>(std::span<Number> numbers, Packed) {
+    go_round<Number, Packed>(numbers, rank() + size() - 1, /*add=*/true);
+  });
 }
 
 // Round the ring, as the sums of ring_sum.

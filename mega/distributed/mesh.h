@@ -22,6 +22,7 @@ class Mesh final : public Communicator {
   int rank() const override { return members_.rank; }
   int size() const override { return members_.size(); }
   void sum(torch::Tensor& x, Wire wire) override;
+  void sum_pieces(torch::Tensor& x, Wire wire) override;
   void gather_pieces(torch::Tensor& x) override;
   void broadcast(std::span<std::byte> bytes) override;
   std::vector<std::string> all_gather(std::string_view own) override;
@@ -41,9 +42,9 @@ class Mesh final : public Communicator {
   template <class Number>
   void tree_sum(std::span<Number> numbers);
   template <class Number, class Packed>
-  void ring_sum(std::span<Number> numbers);
+  void go_round(std::span<Number> numbers, int first, bool add);
   template <class Number, class Packed>
-  void sum_of(torch::Tensor& x);
+  void ring_sum(std::span<Number> numbers);
 
   Members members_;
   std::vector<Socket> peers_;

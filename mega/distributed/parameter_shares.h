@@ -14,6 +14,11 @@ namespace mega::distributed {
 
 class ParameterShares {
  public:
+  struct Row {
+    size_t begin = 0, end = 0;  // parameters
+    int64_t numbers = 0;
+  };
+
   // The communicator must outlive it.
   ParameterShares(const std::vector<torch::Tensor>& parameters, Communicator& communicator,
                   int64_t row_bytes);
@@ -28,12 +33,10 @@ class ParameterShares {
   // it.
   void gather(const std::vector<torch::Tensor>& parts, std::vector<torch::Tensor>* all) const;
 
- private:
-  struct Row {
-    size_t begin = 0, end = 0;  // parameters
-    int64_t numbers = 0;
-  };
+  const std::vector<Row>& rows() const { return rows_; }
+  Communicator& communicator() const { return communicator_; }
 
+ private:
   Communicator& communicator_;
   std::vector<Row> rows_;
   std::vector<Piece> own_;

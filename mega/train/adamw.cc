@@ -119,16 +119,34 @@ void AdamW::zero_gradients() {
   for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
 }
 
-double AdamW::step(double learning_rate) {
+// Of each parameter a row of those numbers that this process updates, undefined where there is no gradient;
+// and the norm of the whole gradient.
+std::vector<Tensor> AdamW::own_gradients(const distributed::OwnGradients* own, double& norm) const {
+  std::vector<Tensor> gradients(parameters_.size());
+  // The sum of squares, and of each parameter in how many processes it has a gradient.
+  Tensor sums = torch::zeros({1 + std::ssize(parameters_)}, torch::kFloat64);
+  double* const numbers = sums.data_ptr<double>();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor gradient = own != nullptr ? own->sums[i] : parameters_[i].grad();
+    if (!gradient.defined()) continue;
+    const double part = gradient.norm().item<double>();
+    numbers[0] += part * part;
+    numbers[1 + i] = own == nullptr || own->found[i] ? 1.0 : 0.0;
+    const auto [begin, end] = own_numbers(i);
+    gradients[i] = own != nullptr ? gradient : gradient.contiguous().view(-1).slice(0, begin, end);
+  }
+  if (own != nullptr) shares_->communicator().all_reduce_sum(sums);
+  norm = std::sqrt(numbers[0]);
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    if (numbers[1 + i] == 0.0) gradients[i] = Tensor();
+  return gradients;
+}
+
+double AdamW::step(double learning_rate, const distributed::OwnGradients* own) {
   const ops::PhaseMark mark(ops::Phase::optimiser);
   const torch::NoGradGuard guard;
-  double sum = 0.0;
-  for (const Tensor& parameter : parameters_) {
-    if (!parameter.grad().defined()) continue;
-    const double norm = parameter.grad().norm().item<double>();
-    sum += norm * norm;
-  }
-  const double norm = std::sqrt(sum);
+  double norm = 0.0;
+  const std::vector<Tensor> gradients = own_gradients(own, norm);
   if (!std::isfinite(norm)) return norm;
   const double scale = options_.clip > 0.0 ? std::min(1.0, options_.clip / (norm + 1e-6)) : 1.0;
 
@@ -138,16 +156,16 @@ double AdamW::step(double learning_rate) {
   const double correction = root / (1.0 - std::pow(options_.beta1, t));
   const double epsilon = options_.corrected_epsilon ? options_.epsilon * root : options_.epsilon;
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (!parameters_[i].grad().defined()) continue;
+    const Tensor& gradient = gradients[i];
+    if (!gradient.defined()) continue;
     Tensor& parameter = parameters_[i];
-    const double own = learning_rate * factors_[i].learning_rate, rate = own * correction;
-    const double decay = own * options_.weight_decay * factors_[i].weight_decay;
+    const double highest = learning_rate * factors_[i].learning_rate, rate = highest * correction;
+    const double decay = highest * options_.weight_decay * factors_[i].weight_decay;
     const auto [first, last] = own_numbers(i);
-    const Tensor gradient = parameter.grad().contiguous();
     if (parameter.device().is_cpu() && parameter.scalar_type() == torch::kFloat32) {
       float *p = parameter.data_ptr<float>() + first, *m = means_[i].data_ptr<float>(),
             *v = squares_[i].data_ptr<float>();
-      const float* g = gradient.data_ptr<float>() + first;
+      const float* g = gradient.data_ptr<float>();
       const kernels::AdamStep step{static_cast<float>(decay),          static_cast<float>(rate),
                                    static_cast<float>(options_.beta1), static_cast<float>(options_.beta2),
                                    static_cast<float>(epsilon),        static_cast<float>(scale)};
@@ -158,7 +176,7 @@ double AdamW::step(double learning_rate) {
       continue;
     }
     const Tensor numbers = parameter.view(-1).slice(0, first, last);
-    const Tensor clipped = gradient.view(-1).slice(0, first, last) * scale;
+    const Tensor clipped = gradient * scale;
     means_[i].mul_(options_.beta1).add_(clipped, 1.0 - options_.beta1);
     squares_[i].mul_(options_.beta2).addcmul_(clipped, clipped, 1.0 - options_.beta2);
     numbers.mul_(1.0 - decay);

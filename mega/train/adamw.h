@@ -7,6 +7,7 @@
 
 #include "mega/config/recipe/train_options.h"
 #include "mega/config/tensor_info.h"
+#include "mega/distributed/gradient_sum.h"
 #include "mega/distributed/parameter_shares.h"
 #include "mega/ops/tensor_file.h"
 #include "mega/ops/torch.h"
@@ -29,8 +30,9 @@ class AdamW {
         const std::vector<TensorInfo>& tensors = {}, const distributed::ParameterShares* shares = nullptr);
 
   // Clips the gradients to `options.clip` (0: off), updates with the given learning rate, and returns the
-  // gradient norm before clipping. If that is not finite, nothing is updated.
-  double step(double learning_rate);
+  // gradient norm before clipping. If that is not finite, nothing is updated. With `own`, these are the
+  // gradients, of which each process has its part.
+  double step(double learning_rate, const distributed::OwnGradients* own = nullptr);
   void zero_gradients();
 
   // Both moments of every parameter and the number of updates: the training state of the optimiser. Where it
@@ -40,6 +42,7 @@ class AdamW {
 
  private:
   distributed::Piece own_numbers(size_t parameter) const;
+  std::vector<torch::Tensor> own_gradients(const distributed::OwnGradients* own, double& norm) const;
   void share_parameters();
   std::vector<torch::Tensor> whole(const std::vector<torch::Tensor>& moments) const;
 

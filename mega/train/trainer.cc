@@ -81,7 +81,7 @@ Trainer::Trainer(Task& task, const TrainOptions& options, RunSettings settings)
   how.overlap = processes.overlap;
   how.wire = processes.wire == GradientWire::bf16 ? distributed::Wire::bf16 : distributed::Wire::exact;
   gradients_ = std::make_unique<distributed::GradientSum>(task_.model().parameters(),
-                                                          settings_.world->gradients(), how);
+                                                          settings_.world->gradients(), how, shares_.get());
 }
 
 double Trainer::epoch() const {
@@ -314,7 +314,7 @@ void Trainer::update() {
   }
   if (gradients_) gradients_->finish();
   const double rate = learning_rate(options_, number);
-  const double norm = optimizer_.step(rate);
+  const double norm = optimizer_.step(rate, shares_ ? &gradients_->own() : nullptr);
   if (!std::isfinite(norm)) fail_not_finite();
   average_.add(number + 1);
 

@@ -54,6 +54,39 @@ TEST(GradientSum, EqualsTheSumOfAll) {
   }
 }
 
+// With shares, every process gets the sums of what it owns, and nobody keeps the rest.
+TEST(GradientSum, OwnPartsOfTheSumOfAll) {
+  Net whole;
+  for (int rank = 0; rank < 3; ++rank) whole.loss(rank).backward();
+  for (const bool overlap : {true, false}) {
+    for (const int64_t bucket : {1, 2000, 1'000'000}) {
+      expect_none(in_worlds(3, [&](World& world) {
+        Net net;
+        GradientSumOptions options;
+        options.bucket_bytes = bucket;
+        options.overlap = overlap;
+        const ParameterShares shares(net.parameters, world.common(), bucket);
+        GradientSum sum(net.parameters, world.gradients(), options, &shares);
+        for (int update = 0; update < 3; ++update) {
+          sum.begin();
+          net.loss(world.rank()).backward();
+          sum.finish();
+          for (size_t i = 0; i < net.parameters.size(); ++i) {
+            EXPECT_FALSE(net.parameters[i].grad().defined());
+            EXPECT_EQ(sum.own().found[i], i < 2 || (i == 2 && world.rank() == 1)) << i;
+            const Piece own = shares.own(i);
+            const Tensor expected =
+                i < 3 ? whole.parameters[i].grad() : torch::zeros_like(whole.parameters[i].detach());
+            EXPECT_TRUE(torch::allclose(sum.own().sums[i], expected.slice(0, own.begin, own.end), 1e-12))
+                << i << " in rank " << world.rank();
+          }
+        }
+        world.finish();
+      }));
+    }
+  }
+}
+
 TEST(GradientSum, ALossOfTheRunIsThrown) {
   const auto errors = in_worlds(2, [&](World& world) {
     if (world.rank() == 1) return;

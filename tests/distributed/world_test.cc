@@ -75,6 +75,27 @@ TEST(World, PiecesOfAll) {
   }
 }
 
+TEST(World, SumsOfTheOwnPiece) {
+  for (const int size : {2, 3, 5}) {
+    expect_none(in_worlds(size, [&](World& world) {
+      for (const int64_t count : {0, 1, 4, 1000, 100'003}) {
+        for (const auto type : {torch::kFloat32, torch::kFloat64, torch::kInt64}) {
+          Tensor x = (torch::arange(count) * (world.rank() + 1)).to(type);
+          const int64_t before = world.common().bytes_sent();
+          world.common().sum_pieces(x, Wire::exact);
+          const auto [begin, end] = piece_of(count, world.rank(), size);
+          const Tensor expected = (torch::arange(begin, end) * (size * (size + 1) / 2)).to(type);
+          EXPECT_TRUE(torch::equal(x.slice(0, begin, end), expected))
+              << size << " ranks, " << count << " numbers";
+          EXPECT_LT(world.common().bytes_sent() - before,
+                    (size - 1) * (count / size + 1) * x.element_size() + 1000);
+        }
+      }
+      world.finish();
+    }));
+  }
+}
+
 TEST(World, TextsAndValuesOfAll) {
   for (const int size : {2, 3, 7}) {
     expect_none(in_worlds(size, [&](World& world) {

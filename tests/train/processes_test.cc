@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <sstream>
 
 #include "mega/data/shared_source.h"
 #include "mega/ops/precision.h"
@@ -74,7 +75,8 @@ class Processes : public TranslationTest {
                             std::string(reinterpret_cast<const char*>(remains.data() + before_weights),
                                         (remains.size() - before_weights) * sizeof(double)));
       if (world != nullptr && world->leads())
-        write_file(folder / "sent", std::to_string(world->common().bytes_sent()));
+        write_file(folder / "sent", std::to_string(world->common().bytes_sent()) + " " +
+                                        std::to_string(world->gradients().bytes_sent()));
       if (world == nullptr || world->leads())
         write_file(folder / "remains", std::string(reinterpret_cast<const char*>(remains.data()),
                                                    remains.size() * sizeof(double)));
@@ -107,6 +109,14 @@ class Processes : public TranslationTest {
                        processes, recipe, [&] { return make(recipe); }, in_double),
                    alone, tolerance);
     }
+  }
+
+  Made alphabet_task(const Recipe& recipe) {
+    const std::filesystem::path folder = folder_.path() / ("corpus-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    auto corpus = std::make_shared<data::Corpus>(alphabet_corpus(folder));
+    auto task = std::make_unique<LanguageTask>(recipe, *corpus, torch::kCPU);
+    return Made{corpus, std::move(task)};
   }
 
   std::filesystem::path last_;  // folder of the last run
@@ -160,13 +170,24 @@ TEST_F(Processes, SharedOptimizer) {
     expect_equal(train(processes, recipe, make, true, last_), alone, 1e-4);
   }
 
-  // Of two processes, each sends its half of the parameters in every update.
+  // Of two processes, each sends its half of the parameters in every update, and of the gradients the half
+  // that is not its own.
+  struct Sent {
+    double parameters, gradients;
+  };
   const auto sent = [&](bool shared) {
     recipe.train.processes.share_optimizer = shared;
     train(2, recipe, make);
-    return std::stod(read_file(last_ / "sent"));
+    std::istringstream text(read_file(last_ / "sent"));
+    Sent bytes{};
+    text >> bytes.parameters >> bytes.gradients;
+    return bytes;
   };
-  EXPECT_GT(sent(true) - sent(false), 0.8 * 40 * 0.5 * sizeof(double) * static_cast<double>(alone.size()));
+  const double half = 40 * 0.5 * sizeof(double) * static_cast<double>(alone.size());
+  const Sent with = sent(true), without = sent(false);
+  EXPECT_GT(with.parameters - without.parameters, 0.8 * half);
+  EXPECT_LT(with.gradients, 1.2 * half);
+  EXPECT_GT(without.gradients, 1.6 * half);
 }
 
 // Some processes have no example of a batch.
@@ -180,13 +201,7 @@ TEST_F(Processes, MoreProcessesThanExamples) {
 }
 
 TEST_F(Processes, LanguageModel) {
-  const auto make = [&](const Recipe& recipe) {
-    const std::filesystem::path folder = folder_.path() / ("corpus-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder);
-    auto corpus = std::make_shared<data::Corpus>(alphabet_corpus(folder));
-    auto task = std::make_unique<LanguageTask>(recipe, *corpus, torch::kCPU);
-    return Made{corpus, std::move(task)};
-  };
+  const auto make = [&](const Recipe& recipe) { return alphabet_task(recipe); };
   expect_equal_runs(alphabet_recipe(), make);
   Recipe carry = alphabet_recipe();
   carry.train.blocks.carry = true;
