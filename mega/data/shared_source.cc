@@ -58,6 +58,31 @@ Batch some_rows(const Batch& batch, int64_t first, int64_t step) {
   return chosen;
 }
 
+void cut_positions(Batch& batch, int64_t begin, int64_t end, int64_t real) {
+  const auto cut = [&](SequenceSet& set) {
+    const auto rows = std::ssize(set.lengths);
+    const auto columns = [&](auto& items, int64_t width) {
+      if (items.empty()) return;
+      std::remove_reference_t<decltype(items)> kept;
+      for (int64_t row = 0; row < rows; ++row) {
+        const auto first = items.begin() + row * set.length * width;
+        kept.insert(kept.end(), first + begin * width, first + end * width);
+      }
+      items = std::move(kept);
+    };
+    columns(set.tokens, 1);
+    columns(set.values, set.channels);
+    for (int64_t& length : set.lengths) length = std::clamp<int64_t>(length - begin, 0, real);
+    set.length = end - begin;
+  };
+  batch.positions = 0;
+  for (SequenceSet& input : batch.inputs) {
+    cut(input);
+    batch.positions += std::accumulate(input.lengths.begin(), input.lengths.end(), int64_t{0});
+  }
+  if (!batch.targets.sequences.lengths.empty()) cut(batch.targets.sequences);
+}
+
 void pad_to(SequenceSet& set, int64_t length) {
   if (length <= set.length) return;
   const auto rows = std::ssize(set.lengths);

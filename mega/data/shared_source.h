@@ -30,6 +30,9 @@ class SharedSource : public BatchSource {
 // Rows first, first + step, first + 2 step, ... of a batch, padded as they are.
 Batch some_rows(const Batch& batch, int64_t first, int64_t step);
 
+// Positions begin .. end - 1 of every sequence of a batch, in which only the first `real` of them count.
+void cut_positions(Batch& batch, int64_t begin, int64_t end, int64_t real);
+
 // Pads to this length, if it is longer.
 void pad_to(SequenceSet& set, int64_t length);
 

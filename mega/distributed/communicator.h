@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mega/nn/norm.h"
+#include "mega/nn/sequence_pieces.h"
 #include "mega/ops/torch.h"
 
 namespace mega::distributed {
@@ -26,11 +27,8 @@ inline Piece piece_of(int64_t numbers, int rank, int size) {
   return {numbers * rank / size, numbers * (rank + 1) / size};
 }
 
-class Communicator : public nn::Communicator {
+class Communicator : public nn::Communicator, public nn::Exchange {
  public:
-  virtual int rank() const = 0;
-  virtual int size() const = 0;
-
   // The sum over all processes, in place; contiguous float32, float64 or int64 on the CPU.
   void all_reduce_sum(torch::Tensor& x) final { sum(x, Wire::exact); }
   virtual void sum(torch::Tensor& x, Wire wire) = 0;

@@ -204,6 +204,23 @@ void Mesh::gather_pieces(torch::Tensor& x) {
     exchange(next, part(rank() - step), before, part(rank() - step - 1));
 }
 
+// In round k to the process k places on, from the one k places back.
+void Mesh::exchange(const std::vector<torch::Tensor>& sent, const std::vector<torch::Tensor>& received) {
+  const auto bytes = [](const torch::Tensor& x) {
+    require(x.is_contiguous() && x.device().is_cpu(), "processes exchange contiguous tensors on the CPU");
+    return std::span(static_cast<std::byte*>(x.data_ptr()), x.nbytes());
+  };
+  const int n = size();
+  for (int k = 0; k < n; ++k) {
+    const int to = (rank() + k) % n, from = (rank() + n - k) % n;
+    const torch::Tensor &out = sent[static_cast<size_t>(to)], &in = received[static_cast<size_t>(from)];
+    if (k == 0)
+      in.copy_(out);
+    else
+      exchange(out.numel() > 0 ? to : -1, bytes(out), in.numel() > 0 ? from : -1, bytes(in));
+  }
+}
+
 void Mesh::broadcast(std::span<std::byte> bytes) {
   int bit = 1;
   while (bit < size() && (rank() & bit) == 0) bit *= 2;

@@ -24,6 +24,7 @@ class Mesh final : public Communicator {
   void sum(torch::Tensor& x, Wire wire) override;
   void sum_pieces(torch::Tensor& x, Wire wire) override;
   void gather_pieces(torch::Tensor& x) override;
+  void exchange(const std::vector<torch::Tensor>& sent, const std::vector<torch::Tensor>& received) override;
   void broadcast(std::span<std::byte> bytes) override;
   std::vector<std::string> all_gather(std::string_view own) override;
   int64_t bytes_sent() const override { return bytes_sent_; }

@@ -7,6 +7,8 @@
 
 namespace mega::models {
 
+// Of sequences in pieces (mega/nn/sequence_pieces.h): the padding of what this process reads; pooling is over
+// all pieces.
 class Padding {
  public:
   // Throws unless values are (batch, length), or (batch, length, channels) with several channels, and the

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mega/base/error.h"
+#include "mega/nn/sequence_pieces.h"
 #include "mega/ops/complex_ema.h"
 
 namespace mega::nn {
@@ -24,6 +25,74 @@ Tensor truncated_normal(const Tensor& like, double deviation) {
   Tensor x = torch::randn_like(like) * deviation;
   while ((x.abs() > 1).any().item<bool>()) x = torch::where(x.abs() > 1, torch::randn_like(x) * deviation, x);
   return x;
+}
+
+// What is left, at the beginning of this process's piece, of the states that pieces leave behind: q to the
+// power of the positions between, and 0 of pieces that do not come before it. q (D, N) -> (processes, D, N).
+// `ahead`: of an average over the future, for which later pieces come before.
+Tensor decays(const Tensor& q, const SequencePieces& pieces, bool ahead) {
+  std::vector<double> between, counts;
+  for (size_t i = 0; i < pieces.all().size(); ++i) {
+    const Span &other = pieces.all()[i], &own = pieces.own();
+    const bool comes_before = ahead ? i > pieces.rank() : i < pieces.rank();
+    const int64_t steps = ahead ? other.begin - own.end : own.begin - other.end;
+    between.push_back(comes_before ? static_cast<double>(steps) : 0.0);
+    counts.push_back(comes_before ? 1.0 : 0.0);
+  }
+  const auto column = [&](const std::vector<double>& numbers) {
+    return torch::tensor(numbers, torch::kDouble).view({-1, 1, 1}).to(q.device());
+  };
+  return (column(counts) * torch::pow(q.to(torch::kDouble), column(between))).to(q.scalar_type());
+}
+
+// The average of a piece continues that of the pieces before it. Averages are linear in their input: what
+// each piece leaves behind when read from a zero state, decayed by the positions in between, adds up to the
+// state with which this one begins. A truncated kernel has no such state, but needs only so many positions
+// around the piece.
+Tensor ema_of_piece(const Tensor& x, const ops::EmaCoefficients& both, const Tensor& omega,
+                    const Tensor& mask, const ops::EmaSettings& settings, const SequencePieces& pieces) {
+  const int64_t width = x.size(2);
+  const bool ahead = settings.bidirectional;
+  if (settings.truncation > 0 && settings.truncation < pieces.length()) {
+    const Tensor seen = mask.defined() ? x.masked_fill(mask.unsqueeze(-1), 0.0) : x;
+    const int64_t lags = settings.truncation - 1;
+    const Tensor before = pieces.before(seen, lags),
+                 after = ahead ? pieces.after(seen, lags) : x.narrow(1, 0, 0);
+    Tensor padding = mask;
+    if (mask.defined()) padding = torch::constant_pad_nd(mask, {before.size(1), after.size(1)}, 0);
+    return ops::ema(torch::cat({before, x, after}, 1), both, omega, padding, settings)
+        .narrow(1, before.size(1), x.size(1));
+  }
+
+  struct Direction {
+    ops::EmaCoefficients coefficients;
+    Tensor x, mask, state;
+  };
+  ops::EmaSettings one_way = settings;
+  one_way.bidirectional = one_way.activated = false;
+  one_way.truncation = 0;
+  std::vector<Direction> directions;
+  std::vector<Tensor> left, decay;
+  for (int64_t r = 0; r < (ahead ? 2 : 1); ++r) {
+    const auto rows = [&](const Tensor& t) { return t.narrow(0, r * width, width); };
+    Direction& way = directions.emplace_back(
+        Direction{{rows(both.q), rows(both.b), rows(both.c)}, r == 0 ? x : x.flip(1), mask, {}});
+    if (r == 1 && mask.defined()) way.mask = mask.flip(1);
+    ops::ema(way.x, way.coefficients, {}, way.mask, one_way, &way.state);
+    left.push_back(way.state);
+    decay.push_back(decays(way.coefficients.q, pieces, r == 1));
+  }
+  // (processes, B, kD, N) -> (B, kD, N)
+  const Tensor begin = (pieces.of_each(torch::cat(left, 1)) * torch::cat(decay, 1).unsqueeze(1)).sum(0);
+  Tensor y;
+  for (int64_t r = 0; r < std::ssize(directions); ++r) {
+    Direction& way = directions[static_cast<size_t>(r)];
+    way.state = begin.narrow(1, r * width, width);
+    const Tensor sums =
+        ops::ema(way.x, way.coefficients, r == 0 ? omega : Tensor(), way.mask, one_way, &way.state);
+    y = r == 0 ? sums : y + sums.flip(1);
+  }
+  return settings.activated ? torch::silu(y) : y;
 }
 
 }  // namespace
@@ -110,6 +179,12 @@ Tensor EmaImpl::run(const Tensor& x, const Tensor& mask, Tensor* state, bool act
   settings.shift = options_.shift;
   settings.truncation = options_.truncation;
   settings.activated = activated;
+  if (const SequencePieces* pieces = sequence_pieces(); pieces != nullptr) {
+    require(
+        state == nullptr && options_.kind != EmaKind::complex && !options_.shift,
+        "a moving average over a sequence in pieces carries no state, and is neither complex nor shifted");
+    return ema_of_piece(x, coefficients(), omega, mask, settings, *pieces);
+  }
   if (options_.kind == EmaKind::complex)
     return ops::complex_ema(x, complex_coefficients(), omega, mask, settings, state);
   return ops::ema(x, coefficients(), omega, mask, settings, state);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mega/base/error.h"
+#include "mega/nn/sequence_pieces.h"
 #include "mega/ops/activation.h"
 #include "mega/ops/check.h"
 #include "mega/ops/form.h"
@@ -12,6 +13,13 @@
 namespace mega::nn {
 
 using torch::Tensor;
+
+namespace {
+
+// Whether queries of this process's piece of a sequence see keys of other pieces.
+bool shares_keys(const BlockOptions& options) { return sequence_pieces() != nullptr && options.chunk < 0; }
+
+}  // namespace
 
 GatedAttentionImpl::GatedAttentionImpl(const BlockOptions& options)
     : options_(options),
@@ -55,6 +63,7 @@ void GatedAttentionImpl::pretty_print(std::ostream& stream) const {
 Tensor GatedAttentionImpl::forward(const Tensor& x, const Tensor& mask, GatedAttentionState* state) {
   ops::check_sequence("gated attention", x, options_.width, gamma);
   ops::check_mask("gated attention", mask, x.size(0), x.size(1));
+  require(state == nullptr || sequence_pieces() == nullptr, "a sequence in pieces carries no state");
   // The caller's state is updated only on success.
   GatedAttentionState next;
   if (state != nullptr) {
@@ -133,7 +142,8 @@ bool GatedAttentionImpl::can_fuse(const Tensor& x, const Tensor& mask,
   const bool whole_chunks =
       state == nullptr || (options_.chunk > 0 && state->position % options_.chunk == 0 &&
                            x.size(1) % options_.chunk == 0 && !mask.defined() && !state->padding.defined());
-  return whole_chunks && ops::use_fused(x) && !rel_pos_bias->changes_queries() && !options_.feature_dropout;
+  return whole_chunks && !shares_keys(options_) && ops::use_fused(x) && !rel_pos_bias->changes_queries() &&
+         !options_.feature_dropout;
 }
 
 Tensor GatedAttentionImpl::fused(const Tensor& x, const Tensor& input, const Tensor& sums,
@@ -180,7 +190,10 @@ Tensor append(const Tensor& earlier, const Tensor& x) {
 
 Tensor GatedAttentionImpl::attend(Tensor q, Tensor k, const Tensor& v, const Tensor& mask,
                                   GatedAttentionState* state) {
-  const int64_t length = q.size(1), position = state == nullptr ? 0 : state->position;
+  const SequencePieces* const pieces = sequence_pieces();
+  const int64_t length = q.size(1), position = state != nullptr        ? state->position
+                                               : shares_keys(options_) ? pieces->read().begin
+                                                                       : 0;
   const bool chunked = options_.chunk > 0;
   if (rel_pos_bias->changes_queries()) {
     Tensor positions =
@@ -196,6 +209,15 @@ Tensor GatedAttentionImpl::attend(Tensor q, Tensor k, const Tensor& v, const Ten
   settings.chunk = options_.chunk;
   settings.content = options_.shared;
   settings.dropout = ops::draw_dropout(options_.attention_dropout, is_training());
+  if (shares_keys(options_)) {
+    const Tensor padding =
+        mask.defined() ? mask
+                       : torch::zeros({q.size(0), length}, torch::TensorOptions(torch::kBool)).to(q.device());
+    settings.first_position = position;
+    // One after the other, as in the other processes.
+    const Tensor keys = pieces->whole(k), values = pieces->whole(v), padded = pieces->whole(padding);
+    return ops::attention(q, keys, values, relative_bias(pieces->length()), padded, settings);
+  }
   if (state == nullptr) return ops::attention(q, k, v, relative_bias(length), mask, settings);
 
   // Streaming: first the positions that complete the open chunk, then further chunks.

@@ -21,6 +21,7 @@
 #include "mega/baselines/model_builders.h"
 #include "mega/config/files/checkpoint_files.h"
 #include "mega/config/parameter_count.h"
+#include "mega/config/recipe/shared_sequences.h"
 #include "mega/distributed/gather.h"
 #include "mega/ops/precision.h"
 #include "mega/ops/runtime.h"
@@ -169,10 +170,16 @@ void announce(const Job& job, int64_t parameters) {
   say("parameters  " + with_thousands(parameters));
 }
 
-// Of the largest batch, what one process reads.
+// Of the largest batch, what one process reads: some examples, or pieces of whole units.
 LargestBatch largest_share(const Job& job, const distributed::World* world) {
   LargestBatch largest = job.largest_batch();
-  if (world != nullptr) largest.examples = (largest.examples + world->size() - 1) / world->size();
+  if (world == nullptr) return largest;
+  const auto share = [&](int64_t count) { return (count + world->size() - 1) / world->size(); };
+  const int64_t unit = piece_unit(job.recipe());
+  if (unit == 0)
+    largest.examples = share(largest.examples);
+  else
+    largest.length = std::min(largest.length, unit * share((largest.length + unit - 1) / unit));
   return largest;
 }
 

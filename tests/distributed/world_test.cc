@@ -96,6 +96,28 @@ TEST(World, SumsOfTheOwnPiece) {
   }
 }
 
+// A tensor of another size for each, some of them empty.
+TEST(World, OneTensorForEach) {
+  for (const int size : {2, 3, 5}) {
+    expect_none(in_worlds(size, [&](World& world) {
+      const auto message = [](int from, int to) {
+        return torch::full({(from + 2 * to) % 4, 3}, 10.0 * from + to, torch::kFloat64);
+      };
+      for (int round = 0; round < 3; ++round) {
+        std::vector<Tensor> sent, received;
+        for (int other = 0; other < size; ++other) {
+          sent.push_back(message(world.rank(), other));
+          received.push_back(torch::empty_like(message(other, world.rank())));
+        }
+        world.common().exchange(sent, received);
+        for (int other = 0; other < size; ++other)
+          EXPECT_TRUE(torch::equal(received[static_cast<size_t>(other)], message(other, world.rank())));
+      }
+      world.finish();
+    }));
+  }
+}
+
 TEST(World, TextsAndValuesOfAll) {
   for (const int size : {2, 3, 7}) {
     expect_none(in_worlds(size, [&](World& world) {

@@ -210,6 +210,42 @@ TEST_F(Processes, LanguageModel) {
   expect_equal_runs(carry, make);
 }
 
+// Each process has a piece of every sequence; texts of 7 to 15 letters, some of them shorter than there are
+// chunks for all.
+TEST_F(Processes, SharedSequencesOfAClassifier) {
+  for (const int64_t chunk : {int64_t{4}, int64_t{-1}})
+    for (const int64_t truncation : {0, 3}) {
+      SCOPED_TRACE(::testing::Message() << "chunk " << chunk << ", truncation " << truncation);
+      Recipe recipe = letters_recipe();
+      recipe.train.processes.share = SharedWork::sequences;
+      recipe.train.batch = 7;
+      BlockOptions& block = classifier(recipe).block;
+      block.chunk = chunk;
+      block.ema.truncation = truncation;
+      block.norm = truncation == 0 ? NormKind::batch : NormKind::scale;
+      classifier(recipe).pooling = truncation == 0 ? Pooling::mean : Pooling::cls;
+      recipe.train.accumulation = truncation == 0 ? 2 : 1;
+      expect_equal_runs(recipe, letters_task);
+      // The fused forms. Batch norms round so differently there that 50 updates drift apart, however
+      // processes share the work.
+      block.norm = NormKind::scale;
+      expect_equal_runs(recipe, letters_task, 2e-3, /*in_double=*/false);
+    }
+}
+
+TEST_F(Processes, SharedSequencesOfALanguageModel) {
+  const auto make = [&](const Recipe& recipe) { return alphabet_task(recipe); };
+  Recipe recipe = alphabet_recipe();
+  recipe.train.processes.share = SharedWork::sequences;
+  recipe.train.processes.share_optimizer = true;
+  recipe.train.blocks.min_chunks = 1;
+  expect_equal_runs(recipe, make);
+  auto& model = std::get<LanguageModelOptions>(recipe.model.model);
+  model.block.chunk = -1;
+  recipe.train.blocks.chunk = 16;
+  expect_equal_runs(recipe, make);
+}
+
 TEST_F(Processes, Translator) {
   Recipe translator = recipe();
   translator.train.label_smoothing = 0.1;

@@ -6,6 +6,7 @@
 
 #include "mega/base/files/file.h"
 #include "mega/base/options/options_io.h"
+#include "mega/config/recipe/shared_sequences.h"
 
 namespace mega {
 namespace {
@@ -28,6 +29,7 @@ void validate(const Recipe& recipe) {
   validate(recipe.input);
   validate(recipe.train);
   check_augmentation(recipe.augment, recipe.input);
+  piece_unit(recipe);  // an Error where processes cannot share sequences
 }
 
 std::vector<std::string> preset_names() {

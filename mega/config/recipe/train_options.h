@@ -123,15 +123,28 @@ struct EnumNames<GradientWire> {
       enum_table<GradientWire>({{GradientWire::exact, "exact"}, {GradientWire::bf16, "bf16"}});
 };
 
+// What each process takes of a batch: some of its examples, or a piece of every sequence.
+enum class SharedWork { examples, sequences };
+
+template <>
+struct EnumNames<SharedWork> {
+  static constexpr auto names =
+      enum_table<SharedWork>({{SharedWork::examples, "examples"}, {SharedWork::sequences, "sequences"}});
+};
+
 // How several processes train one model (docs/scaling.md).
 struct ProcessOptions {
   GradientWire wire = GradientWire::exact;
   bool overlap = true;
   int64_t bucket = 4096;
   bool share_optimizer = false;
+  SharedWork share = SharedWork::examples;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {
+    v.field(
+        "share", self.share,
+        "each process takes some examples of a batch, or a piece of every sequence, to train on longer ones");
     v.field("wire", self.wire, "gradients travel as they are, or rounded to bf16, in half the bytes");
     v.field("overlap", self.overlap, "send gradients while the backward pass still computes others");
     v.field("bucket", self.bucket, "KiB of gradients that are sent together", Range{1, 1e6});

@@ -14,7 +14,14 @@ void BatchTask::enter(distributed::World& world) {
   seek(cursor());
 }
 
+// Pieces are then read as sequences of their own, none of which may be empty.
 void BatchTask::leave() {
+  for (Drawn& one : drawn_) {
+    if (one.pieces == nullptr) continue;
+    one.pieces.reset();
+    for (data::SequenceSet& input : one.batch.inputs)
+      for (int64_t& length : input.lengths) length = std::max<int64_t>(1, length);
+  }
   norms_.reset();
   world_ = nullptr;
 }
@@ -22,7 +29,7 @@ void BatchTask::leave() {
 void BatchTask::seek(data::Cursor cursor) {
   stream_.reset();  // its thread ends before another begins
   std::unique_ptr<data::BatchSource> source = make_source();
-  if (world_ != nullptr)
+  if (world_ != nullptr && !shares_sequences())
     source = std::make_unique<data::SharedSource>(std::move(source), world_->rank(), world_->size());
   stream_ = std::make_unique<data::BatchStream>(std::move(source), cursor);
 }
@@ -50,15 +57,28 @@ int64_t BatchTask::agree(int64_t total) {
 }
 
 BatchLoss BatchTask::loss(int64_t number) {
+  const nn::SequencePieces* const pieces = drawn(number).pieces.get();
+  const nn::SequencePiecesGuard guard(pieces);
   if (norms_ == nullptr) return batch_loss(number);
   const bool stand_in = drawn(number).batch.stand_in;
-  if (stand_in && !norms_->any()) return {};
+  if (stand_in && !norms_->any() && pieces == nullptr) return {};
   using Part = distributed::SharedNorms::Part;
   norms_->take(stand_in ? Part::listening : Part::full);
   BatchLoss result = batch_loss(number);
-  if (!stand_in) return result;
-  norms_->take(Part::silent);
-  return {result.sum * 0.0, 0.0, 0};
+  if (stand_in) norms_->take(Part::silent);
+  // All take part in the backward pass, but what several have computed counts once.
+  const bool counted_elsewhere = pieces != nullptr && one_loss() && !world_->leads();
+  if (!stand_in && !counted_elsewhere) return result;
+  return {result.sum * 0.0, 0.0, stand_in ? 0 : result.positions};
+}
+
+void BatchTask::take_piece(Drawn& drawn) {
+  data::Batch& batch = drawn.batch;
+  drawn.pieces =
+      std::make_unique<nn::SequencePieces>(world_->common(), batch.inputs.front().length, piece_unit());
+  const nn::Span read = drawn.pieces->read();
+  data::cut_positions(batch, read.begin, read.end, drawn.pieces->own().length());
+  batch.stand_in = drawn.pieces->own().length() == 0;
 }
 
 int64_t BatchTask::draw(int64_t batches) {
@@ -68,8 +88,9 @@ int64_t BatchTask::draw(int64_t batches) {
     const bool begins_epoch = stream_->cursor().batch == 0;
     drawn_.push_back({stream_->next(), begins_epoch});
     if (!drawn_.back().batch.stand_in) total += count(drawn_.back().batch);
+    if (shares_sequences()) take_piece(drawn_.back());
   }
-  return world_ == nullptr ? total : agree(total);
+  return world_ == nullptr || shares_sequences() ? total : agree(total);
 }
 
 std::string BatchTask::examples(int64_t number) const {

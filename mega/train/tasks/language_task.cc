@@ -94,7 +94,7 @@ BatchLoss LanguageTask::batch_loss(int64_t number) {
   }
   features = features.flatten(0, 1);
   Tensor targets = to_sequences(drawn.batch.targets.sequences, device_).values.flatten();
-  if (mask.defined()) {
+  if (mask.defined() && !drawn.batch.stand_in) {
     const Tensor real = mask.flatten().logical_not().nonzero().squeeze(1);
     features = features.index_select(0, real);
     targets = targets.index_select(0, real);

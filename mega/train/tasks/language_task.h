@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mega/config/recipe/language_recipe.h"
+#include "mega/config/recipe/shared_sequences.h"
 #include "mega/data/corpus/corpus.h"
 #include "mega/models/token_model.h"
 #include "mega/train/evaluation/text_evaluation.h"
@@ -41,6 +42,8 @@ class LanguageTask : public BatchTask {
  protected:
   std::unique_ptr<data::BatchSource> make_source() const override;
   BatchLoss batch_loss(int64_t batch) override;
+  int64_t piece_unit() const override { return mega::piece_unit(recipe_); }
+  bool one_loss() const override { return false; }
   int64_t count(const data::Batch& batch) const override { return batch.positions; }
 
  private:

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "mega/config/recipe/presets.h"
+#include "mega/config/recipe/shared_sequences.h"
 #include "mega/data/dataset.h"
 #include "mega/data/recipe_data.h"
 #include "mega/models/sequence_model.h"
@@ -44,6 +45,7 @@ class SequenceTask : public BatchTask {
  protected:
   std::unique_ptr<data::BatchSource> make_source() const override;
   BatchLoss batch_loss(int64_t batch) override;
+  int64_t piece_unit() const override { return mega::piece_unit(recipe_); }
   int64_t count(const data::Batch& batch) const override { return batch.size(); }
 
  private:
