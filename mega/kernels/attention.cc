@@ -104,9 +104,10 @@ struct NarrowFactors {
     for (int64_t r = 0; r < rows; r += 2) {
       const float* first = tile + r * kKeyTile;
       for (int64_t c = 0; c < width; c += static_cast<int64_t>(hn::Lanes(Floats()))) {
-        auto pair = RoundToBfloats(view.Load(first + c));
-        if (r + 1 < rows)
-          pair = hn::Or(pair, hn::ShiftLeft<16>(RoundToBfloats(view.Load(first + kKeyTile + c))));
+        const auto rounded = [&](const float* row)
+                                 HWY_ATTR { return hn::PromoteTo(Pairs(), ToBfloats(view.Load(row + c))); };
+        auto pair = rounded(first);
+        if (r + 1 < rows) pair = hn::Or(pair, hn::ShiftLeft<16>(rounded(first + kKeyTile)));
         hn::Store(pair, Pairs(), pairs + r / 2 * kKeyTile + c);
       }
     }

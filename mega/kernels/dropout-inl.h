@@ -24,14 +24,14 @@ class DropoutRow {
 
  public:
   DropoutRow(D, const Dropout& dropout, uint64_t row)
-      : key_(dropout_row_key(dropout, row)),
+      : first_(hn::Add(hn::Mul(hn::Iota(Bits(), 0u), hn::Set(Bits(), kColumn)),
+                       hn::Set(Bits(), dropout_row_key(dropout, row)))),
         threshold_(static_cast<int32_t>(std::lround(static_cast<double>(dropout.rate) * (1 << 24)))),
         factor_(dropout.factor()) {}
 
   HWY_INLINE hn::Vec<D> Factor(D d, int64_t column) const {
     const Bits bits;
-    auto x = hn::Iota(bits, static_cast<uint32_t>(column));
-    x = hn::Add(hn::Mul(x, hn::Set(bits, 0x9E3779B1u)), hn::Set(bits, key_));
+    auto x = hn::Add(first_, hn::Set(bits, kColumn * static_cast<uint32_t>(column)));
     x = hn::Xor(x, hn::ShiftRight<16>(x));
     x = hn::Mul(x, hn::Set(bits, 0x7FEB352Du));
     x = hn::Xor(x, hn::ShiftRight<15>(x));
@@ -42,7 +42,8 @@ class DropoutRow {
   }
 
  private:
-  uint32_t key_;
+  static constexpr uint32_t kColumn = 0x9E3779B1u;
+  hn::Vec<Bits> first_;  // row key + column * kColumn for the first columns
   int32_t threshold_;
   float factor_;
 };

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "mega/config/models/layer_options.h"
+#include "mega/kernels/instruction_set.h"
 #include "mega/kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,18 +30,24 @@ HWY_INLINE Vector FromBfloats(hn::Vec<Bfloats> bits) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(wide, bits)));
 }
 
-// The nearest bf16 values, ties to even, in the lower halves of 32 bits. NaN stays NaN: rounding could wrap
-// its bits around.
-HWY_INLINE auto RoundToBfloats(Vector v) {
+// The nearest bf16 values, ties to even. NaN stays NaN: rounding could wrap its bits around. The CPU's own
+// instruction takes denormal numbers for 0.
+HWY_INLINE hn::Vec<Bfloats> ToBfloats(Vector v) {
+#if HWY_TARGET == HWY_AVX3
+  if (cpu_has_bf16) {
+    // Inline assembly, because the intrinsic would need a separately compiled instruction set.
+    hn::Vec<Bfloats> narrow;
+    asm("vcvtneps2bf16 %1, %0" : "=v"(narrow.raw) : "v"(v.raw));
+    return narrow;
+  }
+#endif
   const hn::Rebind<uint32_t, Floats> wide;
   const auto bits = hn::BitCast(wide, v);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(wide, 1u));
   const auto rounded = hn::Add(hn::Add(bits, hn::Set(wide, 0x7FFFu)), odd);
   const auto quiet = hn::Or(bits, hn::Set(wide, 0x400000u));
-  return hn::ShiftRight<16>(hn::IfThenElse(hn::RebindMask(wide, hn::IsNaN(v)), quiet, rounded));
-}
-HWY_INLINE hn::Vec<Bfloats> ToBfloats(Vector v) {
-  return hn::DemoteTo(Bfloats(), hn::BitCast(hn::Rebind<int32_t, Floats>(), RoundToBfloats(v)));
+  const auto chosen = hn::ShiftRight<16>(hn::IfThenElse(hn::RebindMask(wide, hn::IsNaN(v)), quiet, rounded));
+  return hn::DemoteTo(Bfloats(), hn::BitCast(hn::Rebind<int32_t, Floats>(), chosen));
 }
 
 // Loads and stores whole vectors, converting from and to bf16 at pointers to uint16_t.
@@ -55,34 +62,32 @@ struct WholeView {
 struct TailView {
   int64_t count;
 #if HWY_TARGET == HWY_AVX3  // masked loads and stores do not touch what they mask
-  HWY_INLINE Vector Load(const float* p) const {
-    return hn::MaskedLoad(hn::FirstN(Floats(), static_cast<size_t>(count)), Floats(), p);
+  template <class Tag>
+  HWY_INLINE auto First(Tag d) const {
+    return hn::FirstN(d, static_cast<size_t>(count));
   }
-  HWY_INLINE void Store(Vector v, float* p) const {
-    hn::BlendedStore(v, hn::FirstN(Floats(), static_cast<size_t>(count)), Floats(), p);
+  HWY_INLINE Vector Load(const float* p) const { return hn::MaskedLoad(First(Floats()), Floats(), p); }
+  HWY_INLINE Vector Load(const uint16_t* p) const {
+    return FromBfloats(hn::MaskedLoad(First(Bfloats()), Bfloats(), p));
+  }
+  HWY_INLINE void Store(Vector v, float* p) const { hn::BlendedStore(v, First(Floats()), Floats(), p); }
+  HWY_INLINE void Store(Vector v, uint16_t* p) const {
+    hn::BlendedStore(ToBfloats(v), First(Bfloats()), Bfloats(), p);
   }
 #else
-  HWY_INLINE Vector Load(const float* p) const {
-    HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
+  template <class T>
+  HWY_INLINE Vector Load(const T* p) const {
+    HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(float)] = {};
     std::copy_n(p, count, buffer);
-    return hn::Load(Floats(), buffer);
+    return WholeView().Load(buffer);
   }
-  HWY_INLINE void Store(Vector v, float* p) const {
-    HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)];
-    hn::Store(v, Floats(), buffer);
+  template <class T>
+  HWY_INLINE void Store(Vector v, T* p) const {
+    HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(float)];
+    WholeView().Store(v, buffer);
     std::copy_n(buffer, count, p);
   }
 #endif
-  HWY_INLINE Vector Load(const uint16_t* p) const {
-    HWY_ALIGN uint16_t buffer[HWY_MAX_BYTES / sizeof(float)] = {};
-    std::copy_n(p, count, buffer);
-    return FromBfloats(hn::Load(Bfloats(), buffer));
-  }
-  HWY_INLINE void Store(Vector v, uint16_t* p) const {
-    HWY_ALIGN uint16_t buffer[HWY_MAX_BYTES / sizeof(float)];
-    hn::Store(ToBfloats(v), Bfloats(), buffer);
-    std::copy_n(buffer, count, p);
-  }
 };
 
 // Calls body(view, c) for each vector of columns, starting at column c.

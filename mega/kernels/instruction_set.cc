@@ -43,7 +43,10 @@ bool has_avx2() {
   return has_sse4() && has_f16c() && __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
 }
-bool has_bf16() { return __builtin_cpu_supports("avx512bf16"); }
+bool has_bf16() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512bf16");
+}
 bool has_avx3() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
@@ -75,6 +78,8 @@ constinit std::atomic<InstructionSet> limit = InstructionSet::avx3;
 
 }  // namespace
 
+const bool cpu_has_bf16 = has_bf16();
+
 std::vector<InstructionSet> usable_instruction_sets() {
   std::vector<InstructionSet> sets;
   for (const auto set :
@@ -92,10 +97,7 @@ const char* instruction_set() {
   return hwy::TargetName(kTargets[static_cast<int>(chosen_instruction_set())]);
 }
 
-bool native_bf16() {
-  static const bool has = has_bf16();
-  return has && chosen_instruction_set() == InstructionSet::avx3;
-}
+bool native_bf16() { return cpu_has_bf16 && chosen_instruction_set() == InstructionSet::avx3; }
 
 void limit_instruction_set(InstructionSet strongest) { limit.store(strongest, std::memory_order_relaxed); }
 

@@ -18,6 +18,10 @@ const char* instruction_set();  // its name: "AVX2", "AVX3" (AVX-512), ...
 // Whether the CPU multiplies bf16 (AVX512-BF16), and the instruction set is not limited to less than that.
 bool native_bf16();
 
+// Whether the CPU has AVX512-BF16, for inner loops of the AVX-512 kernels. False before static variables are
+// initialised.
+extern const bool cpu_has_bf16;
+
 // Limits all threads to the strongest usable instruction set up to this one. For tests, which cover all of
 // them; the only process-wide setting.
 void limit_instruction_set(InstructionSet strongest);

@@ -6,6 +6,8 @@
 #define HWY_TARGET_INCLUDE "mega/kernels/log_softmax.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+//
+#include <hwy/contrib/math/math-inl.h>
 
 #include <algorithm>
 #include <cmath>
