@@ -38,9 +38,9 @@ void ActivateRows(Activation activation, const Dropout& dropout, RowsOf<const T>
   });
 }
 
-template <class X, class D>
-void ActivateBackwardRows(Activation activation, const Dropout& dropout, RowsOf<const X> x, ConstRows dy,
-                          RowsOf<D> dx, int64_t begin, int64_t end, int64_t columns) {
+template <class X, class D, class Y>
+void ActivateBackwardRows(Activation activation, const Dropout& dropout, RowsOf<const X> x,
+                          RowsOf<const Y> dy, RowsOf<D> dx, int64_t begin, int64_t end, int64_t columns) {
   const Floats d;
   WithActivation(activation, [&](auto kind) HWY_ATTR {
     WithDropout(dropout, [&](auto drop) HWY_ATTR {
@@ -196,10 +196,11 @@ void activate(Activation activation, const Dropout& dropout, RowsOf<const Same<T
               int64_t begin, int64_t end, int64_t columns) {
   MEGA_DISPATCH_T(ActivateRows, T)(activation, dropout, x, y, begin, end, columns);
 }
-template <class X, class D>
-void activate_backward(Activation activation, const Dropout& dropout, RowsOf<const Same<X>> x, ConstRows dy,
-                       RowsOf<Same<D>> dx, int64_t begin, int64_t end, int64_t columns) {
-  MEGA_DISPATCH_T(ActivateBackwardRows, X, D)(activation, dropout, x, dy, dx, begin, end, columns);
+template <class X, class D, class Y>
+void activate_backward(Activation activation, const Dropout& dropout, RowsOf<const Same<X>> x,
+                       RowsOf<const Same<Y>> dy, RowsOf<Same<D>> dx, int64_t begin, int64_t end,
+                       int64_t columns) {
+  MEGA_DISPATCH_T(ActivateBackwardRows, X, D, Y)(activation, dropout, x, dy, dx, begin, end, columns);
 }
 template <class T>
 void gate(RowsOf<const Same<T>> a, RowsOf<const Same<T>> b, RowsOf<Same<T>> y, int64_t begin, int64_t end,
@@ -237,12 +238,14 @@ void add_column_sums(RowsOf<const Same<T>> x, float* sums, int64_t begin, int64_
   MEGA_DISPATCH_T(ColumnSums, T)(x, sums, begin, end, columns);
 }
 
-#define MEGA_INSTANTIATE(X, D)                                                                             \
-  template void activate_backward<X, D>(Activation, const Dropout&, RowsOf<const X>, ConstRows, RowsOf<D>, \
-                                        int64_t, int64_t, int64_t);
-MEGA_INSTANTIATE(float, float)
-MEGA_INSTANTIATE(uint16_t, float)
-MEGA_INSTANTIATE(uint16_t, uint16_t)
+#define MEGA_INSTANTIATE(X, D, Y)                                                                        \
+  template void activate_backward<X, D, Y>(Activation, const Dropout&, RowsOf<const X>, RowsOf<const Y>, \
+                                           RowsOf<D>, int64_t, int64_t, int64_t);
+MEGA_INSTANTIATE(float, float, float)
+MEGA_INSTANTIATE(uint16_t, float, float)
+MEGA_INSTANTIATE(uint16_t, float, uint16_t)
+MEGA_INSTANTIATE(uint16_t, uint16_t, float)
+MEGA_INSTANTIATE(uint16_t, uint16_t, uint16_t)
 #undef MEGA_INSTANTIATE
 
 #define MEGA_INSTANTIATE(T)                                                                               \

@@ -21,9 +21,10 @@ using Same = std::type_identity_t<T>;
 template <class T = float>
 void activate(Activation activation, const Dropout& dropout, RowsOf<const Same<T>> x, RowsOf<Same<T>> y,
               int64_t begin, int64_t end, int64_t columns);
-template <class X = float, class D = float>  // bf16 dx needs bf16 x
-void activate_backward(Activation activation, const Dropout& dropout, RowsOf<const Same<X>> x, ConstRows dy,
-                       RowsOf<Same<D>> dx, int64_t begin, int64_t end, int64_t columns);
+template <class X = float, class D = float, class Y = float>  // bf16 dx or dy need bf16 x
+void activate_backward(Activation activation, const Dropout& dropout, RowsOf<const Same<X>> x,
+                       RowsOf<const Same<Y>> dy, RowsOf<Same<D>> dx, int64_t begin, int64_t end,
+                       int64_t columns);
 
 // y = a * silu(b); backward: da = dy * silu(b), db = dy * a * silu'(b).
 template <class T = float>

@@ -12,7 +12,6 @@
 namespace mega::ops {
 namespace {
 
-using kernels::ConstRows;
 using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
@@ -75,24 +74,23 @@ Tensor activate_forward(const Tensor& x, Activation activation, const Dropout& d
 Tensor activate_backward(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& dy,
                          bool narrow) {
   const PhaseMark mark(Phase::gates);
-  const Tensor dx = torch::empty(dy.sizes(), narrow ? dy.options().dtype(torch::kBFloat16) : dy.options());
-  const int64_t columns = dy.size(-1);
-  const ConstRows from{dy.data_ptr<float>(), columns};
-  with_type_of(x, [&](auto type) {
-    using T = decltype(type);
-    const kernels::RowsOf<const T> input{data_of<T>(x), columns};
-    with_type_of(dx, [&](auto result) {
-      using D = decltype(result);
-      if constexpr (std::is_same_v<T, float> && !std::is_same_v<D, float>) {
-        fail("the derivative of an activation of float32 is float32");
-      } else {
-        const kernels::RowsOf<D> to{data_of<D>(dx), columns};
-        parallel_rows(columns == 0 ? 0 : dy.numel() / columns, columns, [&](int64_t begin, int64_t end) {
-          kernels::activate_backward<T, D>(activation, dropout, input, from, to, begin, end, columns);
-        });
-      }
+  const Tensor dx = torch::empty(dy.sizes(), dy.options().dtype(narrow ? torch::kBFloat16 : torch::kFloat32));
+  const int64_t columns = dy.size(-1), rows = columns == 0 ? 0 : dy.numel() / columns;
+  const auto run = [&]<class X, class D, class Y>(X, D, Y) {
+    const kernels::RowsOf<const X> input{data_of<X>(x), columns};
+    const kernels::RowsOf<const Y> from{data_of<Y>(dy), columns};
+    const kernels::RowsOf<D> to{data_of<D>(dx), columns};
+    parallel_rows(rows, columns, [&](int64_t begin, int64_t end) {
+      kernels::activate_backward<X, D, Y>(activation, dropout, input, from, to, begin, end, columns);
     });
-  });
+  };
+  if (!is_narrow(x)) {
+    require(!narrow && !is_narrow(dy), "the derivative of an activation of float32 is float32");
+    run(float{}, float{}, float{});
+    return dx;
+  }
+  with_type_of(
+      dx, [&](auto result) { with_type_of(dy, [&](auto gradient) { run(uint16_t{}, result, gradient); }); });
   return dx;
 }
 

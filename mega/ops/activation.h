@@ -12,7 +12,7 @@ namespace mega::ops {
 torch::Tensor activate(const torch::Tensor& x, Activation activation, const kernels::Dropout& dropout = {});
 
 // Forward and backward of the fused form, for use inside larger operations. x is contiguous float32 or bf16
-// on the CPU, and y of the same type. dy is float32, and so is dx, or bf16 if `narrow`, which needs x in
+// on the CPU, and y of the same type. dx is float32, or bf16 if `narrow`; dx or dy in bf16 needs x in
 // bf16.
 torch::Tensor activate_forward(const torch::Tensor& x, Activation activation,
                                const kernels::Dropout& dropout);

@@ -3,6 +3,7 @@
 #include "mega/ops/activation.h"
 #include "mega/ops/form.h"
 #include "mega/ops/linear.h"
+#include "mega/ops/matmul.h"
 #include "mega/ops/precision.h"
 #include "mega/ops/saved.h"
 
@@ -41,8 +42,9 @@ struct FusedFeedForward : torch::autograd::Function<FusedFeedForward> {
     const Tensor factor = stored(dy, is_narrow(x));
     const Tensor dweight2 =
         linear_weight_gradient(factor, activate_forward(inner, hidden.activation, hidden.dropout));
-    const Tensor dinner = activate_backward(inner, hidden.activation, hidden.dropout,
-                                            linear_input_gradient(factor, w2), is_narrow(x));
+    const Tensor dhidden = torch::empty_like(inner);
+    matmul({factor}, {w2}, dhidden);
+    const Tensor dinner = activate_backward(inner, hidden.activation, hidden.dropout, dhidden, is_narrow(x));
     Tensor dx;
     if (context->needs_input_grad(0)) {
       auto sizes = gradients[0].sizes().vec();

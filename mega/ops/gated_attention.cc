@@ -235,8 +235,9 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
     const Tensor dbiases = column_sums(dmixed);
     const Tensor dmixed_weight =
         linear_weight_gradient(dmixed, activate_forward(average, settings.average, settings.averaged));
-    const Tensor daveraged = activate_backward(average, settings.average, settings.averaged,
-                                               linear_input_gradient(dmixed, m_weight));
+    const Tensor dactivated = torch::empty_like(average);
+    matmul({dmixed}, {m_weight}, dactivated);
+    const Tensor daveraged = activate_backward(average, settings.average, settings.averaged, dactivated);
     return {dresidual,
             dinput,
             daveraged.view_as(residual),

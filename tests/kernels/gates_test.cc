@@ -301,6 +301,10 @@ TEST(Gates, Bf16IsRoundedFloat) {
     activate_backward<Bits, float>(kind, dropout, na, dy, y3, 0, kRows, columns);
     expect("activation");
     EXPECT_TRUE(same(n2, NarrowMatrix(y3), columns));
+    activate_backward<Bits, Bits, Bits>(kind, dropout, na, ndy, n2, 0, kRows, columns);
+    activate_backward<Bits, float, Bits>(kind, dropout, na, ndy, y3, 0, kRows, columns);
+    expect("activation with a gradient in bf16");
+    EXPECT_TRUE(same(n2, NarrowMatrix(y3), columns));
 
     gate(a, b, y1, 0, kRows, columns);
     gate<Bits>(na, nb, n1, 0, kRows, columns);
