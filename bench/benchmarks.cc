@@ -7,51 +7,21 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/language.h"
+#include "bench/step.h"
 #include "bench/train_loop.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
-#include "mega/baselines/model_builders.h"
 #include "mega/config/cost.h"
-#include "mega/config/recipe/presets.h"
-#include "mega/models/classifier.h"
 #include "mega/nn/mega_block.h"
 #include "mega/ops/attention.h"
-#include "mega/ops/form.h"
 #include "mega/ops/long_convolution.h"
-#include "mega/ops/phase.h"
 #include "mega/ops/precision.h"
 #include "mega/report/table.h"
-#include "mega/train/adamw.h"
 
 namespace mega::bench {
 namespace {
 
 using torch::Tensor;
-
-struct Shape {
-  int64_t batch, length;
-  double tokens() const { return static_cast<double>(batch * length); }
-};
-
-ops::Form parse_form(const std::string& form) {
-  if (form == "fused") return ops::Form::fused;
-  if (form == "reference") return ops::Form::reference;
-  fail("the form must be fused or reference, not ", in_quotes(form));
-}
-
-EncoderClassifierOptions preset_options(const Settings& settings) {
-  const Recipe recipe = load_recipe(settings.preset);
-  const auto* mega = dynamic_cast<const EncoderClassifierOptions*>(&recipe.model.kind());
-  require(mega != nullptr, "this benchmark needs a preset of a classifier; ", in_quotes(settings.preset),
-          " is not one");
-  EncoderClassifierOptions options = *mega;
-  if (settings.chunk != 0) options.block.chunk = settings.chunk;
-  return options;
-}
-
-std::string shape_name(const Shape& shape) {
-  return "B " + std::to_string(shape.batch) + ", L " + std::to_string(shape.length);
-}
 
 // Runs f forward, and backward from its sum if `backward`.
 std::function<void()> runner(const std::string& form, bool backward, std::vector<Tensor> leaves,
@@ -71,7 +41,7 @@ std::function<void()> runner(const std::string& form, bool backward, std::vector
 
 Candidate ema_case(const Settings& settings, const std::string& form, Shape shape, bool bidirectional,
                    bool backward) {
-  BlockOptions block = preset_options(settings).block;
+  BlockOptions block = preset_block(settings);
   block.ema.bidirectional = bidirectional;
   block.ema.truncation = 0;
   nn::Ema ema(block.width, block.ema);
@@ -89,7 +59,7 @@ Candidate ema_case(const Settings& settings, const std::string& form, Shape shap
 
 // As in a bidirectional state space layer of the preset's width.
 Candidate convolution_case(const Settings& settings, const std::string& form, Shape shape, bool backward) {
-  const int64_t width = preset_options(settings).block.width;
+  const int64_t width = preset_block(settings).width;
   const auto input = [&](std::vector<int64_t> sizes) { return torch::randn(sizes).requires_grad_(backward); };
   const Tensor x = input({shape.batch, shape.length, width}), past = input({width, shape.length}),
                future = input({width, shape.length});
@@ -104,7 +74,7 @@ Candidate convolution_case(const Settings& settings, const std::string& form, Sh
 }
 
 Candidate attention_case(const Settings& settings, const std::string& form, Shape shape, bool backward) {
-  const BlockOptions block = preset_options(settings).block;
+  const BlockOptions block = preset_block(settings);
   const auto input = [&](int64_t width) {
     return torch::randn({shape.batch, shape.length, width}).requires_grad_(backward);
   };
@@ -128,7 +98,7 @@ Candidate attention_case(const Settings& settings, const std::string& form, Shap
 }
 
 Candidate layer_case(const Settings& settings, const std::string& form, Shape shape) {
-  BlockOptions block = preset_options(settings).block;
+  BlockOptions block = preset_block(settings);
   block.max_positions = std::max(block.max_positions, shape.length);
   nn::MegaBlock layer(block);
   layer->eval();
@@ -138,73 +108,6 @@ Candidate layer_case(const Settings& settings, const std::string& form, Shape sh
   candidate.tokens = shape.tokens();
   candidate.flops = 2.0 * block_multiply_adds(block, shape.length) * shape.tokens();
   return candidate;
-}
-
-// Forward, backward and AdamW of a classifier on random tokens, with the preset's dropout.
-Candidate step_case(const Settings& settings, const std::string& form, Shape shape) {
-  EncoderClassifierOptions options = preset_options(settings);
-  options.block.max_positions = std::max(options.block.max_positions, shape.length);
-  ClassifierOptions classifier;
-  static_cast<EncoderClassifierOptions&>(classifier) = options;
-  models::Classifier model(classifier);
-  model->train();
-  auto optimiser = std::make_shared<train::AdamW>(model->parameters(), load_recipe(settings.preset).train);
-  models::Sequences batch;
-  batch.values = options.input == InputKind::tokens
-                     ? torch::randint(4, options.vocabulary, {shape.batch, shape.length}, torch::kInt64)
-                     : torch::randn({shape.batch, shape.length});
-  const Tensor labels = torch::randint(options.classes, {shape.batch}, torch::kInt64);
-  const auto run = [=, form = parse_form(form)]() mutable {
-    const ops::FormGuard guard(form);
-    optimiser->zero_gradients();
-    const Tensor said = model->forward(batch);
-    Tensor loss;
-    {
-      const ops::PhaseMark mark(ops::Phase::loss);
-      loss = torch::nn::functional::cross_entropy(said, labels);
-    }
-    loss.backward();
-    optimiser->step(1e-4);
-  };
-  Candidate candidate{"training step " + settings.preset + ", chunk " + std::to_string(options.block.chunk) +
-                          ", " + shape_name(shape),
-                      form, run};
-  candidate.tokens = shape.tokens();
-  candidate.flops = 2.0 * 3.0 * static_cast<double>(options.layers) *
-                    block_multiply_adds(options.block, shape.length) * shape.tokens();
-  return candidate;
-}
-
-// The same for a model of pictures of the preset's size, Mega or baseline.
-Candidate picture_step_case(const Settings& settings, const std::string& form) {
-  const Recipe recipe = load_recipe(settings.preset);
-  const ImageOptions& options = *image_options(recipe.model);
-  auto model = baselines::make_sequence_model(recipe.model);
-  model->train();
-  auto optimiser = std::make_shared<train::AdamW>(model->parameters(), recipe.train);
-  models::Sequences batch;
-  batch.values = torch::randn({settings.batch, options.max_length(), options.channels});
-  const Tensor labels = torch::randint(options.classes, {settings.batch}, torch::kInt64);
-  const auto run = [=, form = parse_form(form)]() mutable {
-    const ops::FormGuard guard(form);
-    optimiser->zero_gradients();
-    torch::nn::functional::cross_entropy(model->predict({batch}), labels).backward();
-    optimiser->step(1e-4);
-  };
-  Candidate candidate{"training step " + settings.preset + ", B " + std::to_string(settings.batch) + ", " +
-                          std::to_string(options.rows()) + " x " + std::to_string(options.columns()) +
-                          " pixels",
-                      form, run};
-  const auto pixels = static_cast<double>(settings.batch * options.max_length());
-  candidate.tokens =
-      options.patch_grid() ? static_cast<double>(settings.batch * options.patch_grid()->size()) : pixels;
-  candidate.flops = 2.0 * 3.0 * recipe.model.kind().multiply_adds(options.max_length()) * pixels;
-  return candidate;
-}
-
-bool reads_pictures(const std::string& preset) {
-  const Recipe recipe = load_recipe(preset);
-  return image_options(recipe.model) != nullptr;
 }
 
 struct TableDefaults {
@@ -251,8 +154,6 @@ std::vector<Candidate> cases_of_lengths(const Settings& settings) {
         candidates.push_back(attention_case(settings, form, shape, false));
       } else if (settings.table == "layer") {
         candidates.push_back(layer_case(settings, form, shape));
-      } else if (reads_pictures(settings.preset)) {
-        candidates.push_back(picture_step_case(settings, form));
       } else {
         candidates.push_back(step_case(settings, form, shape));
       }
@@ -292,7 +193,7 @@ constexpr double kLargestReference = 4e9;
 bool reference_fits(const Settings& settings, int64_t length) {
   if (settings.table == "lm" || settings.table == "convolution") return true;  // no EMA in the reference form
   if (settings.table == "step" && reads_pictures(settings.preset)) return true;
-  const BlockOptions block = preset_options(settings).block;
+  const BlockOptions block = preset_block(settings);
   const double kernel = 4.0 * 0.5 * ema_multiply_adds(block) * static_cast<double>(length);
   return kernel < kLargestReference;
 }

@@ -4,12 +4,12 @@
 #include <functional>
 #include <memory>
 
+#include "bench/step.h"
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
 #include "mega/config/recipe/presets.h"
 #include "mega/text/tokens.h"
-#include "mega/train/adamw.h"
 
 namespace mega::bench {
 namespace {
@@ -69,28 +69,14 @@ Candidate transformer_score(const Settings& settings, int64_t length) {
   return candidate;
 }
 
-// Forward, backward and AdamW on blocks of the maximum length, or of `longest` if that is shorter.
+// On blocks of the maximum length, or of `longest` if that is shorter.
 Candidate training_step(int64_t longest) {
   const Recipe recipe = load_preset(kSmall);
   const auto& options = std::get<LanguageModelOptions>(recipe.model.model);
   const int64_t most = options.block.chunk * recipe.train.blocks.max_chunks;
-  const int64_t length = std::min(longest, most), batch = recipe.train.batch / most;
-  const auto model = baselines::make_token_model(recipe.model);
-  model->train();
-  auto optimiser = std::make_shared<train::AdamW>(model->parameters(), recipe.train);
-  const Tensor tokens = random_tokens(recipe.model, batch, length);
-  const auto run = [=] {
-    optimiser->zero_gradients();
-    const Tensor losses = model->losses(model->features(tokens).flatten(0, 1), tokens.flatten());
-    losses.mean().backward();
-    optimiser->step(1e-4);
-  };
-  Candidate candidate{std::string("training step ") + kSmall + ", B " + std::to_string(batch) + ", L " +
-                          std::to_string(length),
-                      "fused", run};
-  candidate.tokens = static_cast<double>(batch * length);
-  candidate.flops = 6.0 * recipe.model.kind().multiply_adds(length) * candidate.tokens;
-  return candidate;
+  const Shape shape{recipe.train.batch / most, std::min(longest, most)};
+  return language_step(recipe, std::string("training step ") + kSmall + ", " + shape_name(shape), "fused",
+                       shape);
 }
 
 }  // namespace

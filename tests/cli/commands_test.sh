@@ -31,6 +31,8 @@ expect 0 "share_of_sgemm" bench attention --length 64 --batch 1 --repeats 1 --js
 expect 0 "fused" bench layer --length 64 --repeats 1 --forms fused --json "$work/rows.json"
 grep -q peak_growth_mb "$work/rows.json" || failed "no rows in the JSON file"
 expect 0 "training step" bench step --length 64 --batch 1 --repeats 1
+expect 0 "training step bytes-small, chunk 32" bench step --preset bytes-small --length 64 --batch 1 --chunk 32 --repeats 1
+expect 1 "needs a preset of a Mega classifier or language model" bench step --preset translate-small --repeats 1
 expect 0 "mega train" bench train --preset text-small --batch 1 --repeats 1
 expect 0 "gates and activations" bench step --length 64 --batch 1 --repeats 1 --phases
 expect 0 '"waiting"' bench layer --length 64 --repeats 1 --phases --json -
