@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 struct CompareCommand {
   std::string recipe, data, out, time = "20m", tune, seeds = "1";
-  std::vector<std::string> models = {"mega", "transformer"}, changes;
+  std::vector<std::string> models = {"mega", "transformer"}, variations, changes;
   int64_t updates = 0;
   int threads = 0;
 
@@ -42,6 +42,8 @@ struct CompareCommand {
   };
 
   Plan plan(const std::string& model) const;
+  std::vector<Plan> varied(const std::string& variation) const;
+  void finish(Plan& plan, Recipe recipe) const;
   void require_same_comparison() const;
   using Arguments = std::vector<std::string>;
   Arguments training(const Plan& plan, const fs::path& run, int64_t seed, double rate,
@@ -73,9 +75,31 @@ CompareCommand::Plan CompareCommand::plan(const std::string& model) const {
   } else if (model != "mega") {
     plan.changes.insert(plan.changes.begin(), "model.kind=" + model);
   }
+  finish(plan, std::move(loaded));
+  return plan;
+}
+
+// The recipe's own model with each of the values of an option: "model.block.chunk=16,64,-1".
+std::vector<CompareCommand::Plan> CompareCommand::varied(const std::string& variation) const {
+  const size_t equals = variation.find('=');
+  require(equals != std::string::npos && equals > 0 && equals + 1 < variation.size(),
+          "--vary: expected KEY=VALUE,VALUE,..., got ", in_quotes(variation));
+  const std::string key = variation.substr(0, equals), name = key.substr(key.rfind('.') + 1);
+  std::vector<Plan> plans;
+  for (const std::string& value : split(variation.substr(equals + 1), ',')) {
+    Plan plan{name + "=" + value, changes, 0.0};
+    require(plan.name.find('/') == std::string::npos,
+            "--vary: a value names a folder, and must not have a /");
+    plan.changes.push_back(key + "=" + value);
+    finish(plan, load_recipe(recipe));
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+void CompareCommand::finish(Plan& plan, Recipe loaded) const {
   for (const std::string& assignment : plan.changes) change(loaded, assignment);
   plan.recipe_rate = loaded.train.learning_rate;
-  return plan;
 }
 
 // Models and seeds may be added to a comparison that is there; anything else would mix what differs.
@@ -165,6 +189,7 @@ void CompareCommand::write(const Comparison& comparison) const {
   write_file(folder() / "comparison.json", json_text(comparison.json(), 2) + "\n");
   write_file(folder() / "comparison.md", comparison.markdown());
   write_file(folder() / "comparison.html", comparison.html());
+  for (const auto& [name, chart] : comparison.charts()) write_file(folder() / (name + ".svg"), to_svg(chart));
 }
 
 void CompareCommand::run() {
@@ -178,15 +203,18 @@ void CompareCommand::run() {
       updates > 0 ? Arguments{"--updates", std::to_string(updates)} : Arguments{"--time", time};
   std::vector<Plan> plans;
   for (const std::string& model : models) plans.push_back(plan(model));
+  for (const std::string& variation : variations)
+    for (Plan& varied_plan : varied(variation)) plans.push_back(std::move(varied_plan));
   require_same_comparison();
 
   Comparison comparison;
   comparison.recipe = fs::path(recipe).stem().string();
   comparison.description = loaded.description;
   comparison.budget = updates > 0 ? with_thousands(updates) + " updates" : time;
-  comparison.command = "mega compare " + recipe + " --models " + join(models, ",") +
+  comparison.command = "mega compare " + recipe + (models.empty() ? "" : " --models " + join(models, ",")) +
                        (data.empty() ? "" : " --data " + data) + " " + join(budget, " ") +
                        (tune.empty() ? "" : " --tune " + tune) + " --seeds " + seeds;
+  for (const std::string& variation : variations) comparison.command += " --vary " + variation;
   for (const std::string& assignment : changes) comparison.command += " --set " + assignment;
 
   const auto count = [](const auto& list) { return static_cast<double>(list.size()); };
@@ -227,13 +255,20 @@ void add_compare(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "compare", "train several models on the same data for the same time, and report on them side by side");
   sub->add_option("recipe", command->recipe, "preset (`mega presets`) or .toml file")->required();
-  sub->add_option("--models", command->models,
-                  "mega (the recipe's own model), mega-full, mega-chunk, or a kind of baseline: transformer, "
-                  "s4d, performer, ... (`mega train RECIPE --set model.kind=?` lists them)")
-      ->delimiter(',')
+  CLI::Option* models =
+      sub->add_option(
+             "--models", command->models,
+             "mega (the recipe's own model), mega-full, mega-chunk, or a kind of baseline: transformer, "
+             "s4d, performer, ... (`mega train RECIPE --set model.kind=?` lists them)")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->capture_default_str()
+          ->type_name("NAMES");
+  sub->add_option("--vary", command->variations,
+                  "the recipe's own model with each of the values of an option, KEY=VALUE,VALUE,...; may be "
+                  "repeated; --models are then only those that are named")
       ->allow_extra_args(false)
-      ->capture_default_str()
-      ->type_name("NAMES");
+      ->type_name("KEY=VALUES");
   sub->add_option("--data", command->data, "data file or folder (data.path)")->type_name("PATH");
   CLI::Option* time = sub->add_option("--time", command->time, "time for each run: 90s, 20m, 2h")
                           ->capture_default_str()
@@ -259,7 +294,10 @@ void add_compare(CLI::App& app) {
       ->type_name("DIR");
   sub->add_option("--threads", command->threads, "number of threads (default: all cores)")
       ->check(CLI::NonNegativeNumber);
-  sub->callback([command] { command->run(); });
+  sub->callback([command, models] {
+    if (!command->variations.empty() && models->count() == 0) command->models.clear();
+    command->run();
+  });
 }
 
 }  // namespace mega::cli

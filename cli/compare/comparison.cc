@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/seeds.h"
@@ -83,16 +84,19 @@ std::vector<std::string> row_of(const ComparedModel& model) {
   return row;
 }
 
-// The curve of a model's first run.
-LineChart chart_of(const Comparison& comparison, const char* title, const char* x_label,
-                   std::vector<Point> TrainedRun::*points) {
-  LineChart chart;
-  chart.title = title;
-  chart.x_label = x_label;
-  chart.y_label = "valid " + comparison.any_result()->metric;
-  for (const ComparedModel& model : comparison.models)
-    if (const TrainedRun* run = model.any_result()) chart.curves.push_back({model.name, run->*points});
-  return chart;
+// The mean over runs at each update that some have a score of, with its deviation where several have.
+Curve mean_curve(const ComparedModel& model) {
+  std::map<double, Values> scores;
+  for (const ComparedRun& run : model.runs)
+    if (run.result)
+      for (const Point& point : run.result->by_update) scores[point.x].push_back(point.y);
+  Curve curve{model.name, {}};
+  for (const auto& [update, values] : scores) {
+    const auto [mean, deviation] = mean_deviation(values);
+    curve.points.push_back({update, mean});
+    curve.errors.push_back(deviation);
+  }
+  return curve;
 }
 
 nlohmann::ordered_json number_or_null(double value) {
@@ -167,6 +171,22 @@ Table Comparison::rates() const {
   return table;
 }
 
+std::vector<std::pair<std::string, LineChart>> Comparison::charts() const {
+  if (any_result() == nullptr) return {};
+  LineChart time, updates;
+  time.title = "Over time";
+  time.x_label = "seconds";
+  updates.title = "Over updates";
+  updates.x_label = "updates";
+  time.y_label = updates.y_label = "valid " + any_result()->metric;
+  for (const ComparedModel& model : models)
+    if (const TrainedRun* run = model.any_result()) {
+      time.curves.push_back({model.name, run->by_seconds});
+      updates.curves.push_back(mean_curve(model));
+    }
+  return {{"over-time", time}, {"over-updates", updates}};
+}
+
 std::string Comparison::markdown() const {
   std::string text = "# " + recipe + ": models side by side\n\n" + description + "\n\n```sh\n" + command +
                      "\n```\n\n" + table().markdown();
@@ -182,9 +202,7 @@ std::string Comparison::html() const {
   report.summary = {{"each model", budget}};
   report.tables.emplace_back("Results", table());
   if (!rates().empty()) report.tables.emplace_back(kRates, rates());
-  if (any_result() != nullptr)
-    report.charts = {chart_of(*this, "Over time", "seconds", &TrainedRun::by_seconds),
-                     chart_of(*this, "Over updates", "updates", &TrainedRun::by_update)};
+  for (auto& [name, chart] : charts()) report.charts.push_back(std::move(chart));
   return to_html(report);
 }
 

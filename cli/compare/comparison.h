@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/compare/rate_search.h"
@@ -39,6 +40,9 @@ struct Comparison {
   Table table() const;
   // What the searches for learning rates found; empty without any.
   Table rates() const;
+  // Of the validation score, by name: over-time, of each model's first run, and over-updates, with the
+  // deviation over seeds. Empty without a result.
+  std::vector<std::pair<std::string, LineChart>> charts() const;
   nlohmann::ordered_json json() const;
   std::string markdown() const;
   std::string html() const;

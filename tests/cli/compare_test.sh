@@ -22,6 +22,16 @@ expect 0 "transformer" "${compare[@]}" --models mega,transformer --updates 10 --
 [ "$before" = "$(stat -c %Y.%i "$work/two/mega-seed-1/model.safetensors")" ] || failed "a finished run was repeated"
 expect 1 "another --updates" "${compare[@]}" --updates 20 --out "$work/two"
 
+# One option of the recipe's own model at a time.
+expect 0 "chunk=-1" "${compare[@]}" --vary model.block.chunk=4,-1 --updates 5 --seeds 1,2 --out "$work/varied"
+grep -q '"chunk": 4' "$work/varied/chunk=4-seed-2/recipe.json" || failed "chunk=4 has other chunks"
+[ -e "$work/varied/mega-seed-1" ] && failed "models that nobody named were trained"
+grep -q "chunk=4" "$work/varied/over-updates.svg" || failed "no chart over updates"
+for wrong in model.block.chunk model.block.chunk= =4; do
+  expect 1 "KEY=VALUE" "${compare[@]}" --vary "$wrong" --out "$work/refused"
+done
+expect 1 "did you mean model.block.chunk?" "${compare[@]}" --vary model.block.chunks=4 --out "$work/refused"
+
 # The learning rate: three at least, the best by validation.
 expect 0 "rate" "${compare[@]}" --models mega --updates 5 --tune 2s --out "$work/tuned"
 [ "$(grep -c '"learning_rate"' "$work/tuned/comparison.json")" -ge 4 ] || failed "no search: $(cat "$work/tuned/comparison.json")"
