@@ -14,12 +14,15 @@ struct BenchCommand {
   bench::Settings settings;
   std::string json, csv;
   std::string data;
+  std::string time, out, charts;
   std::vector<std::string> only;
+  int64_t seeds = 0;  // 0: the table's default
   bool quick = false;
   bool phases = false;
   bench::PrecisionSettings precision;
   int64_t memory_of = -1;
-  std::string system;
+  std::string trial;
+  std::vector<std::string> changes;
 };
 
 }  // namespace mega::cli

@@ -1,11 +1,16 @@
 #include <cstdio>
+#include <filesystem>
 
+#include "bench/ablation.h"
+#include "bench/attention_functions.h"
 #include "bench/benchmarks.h"
 #include "bench/decode.h"
 #include "bench/images.h"
+#include "bench/lm_table.h"
 #include "bench/phases.h"
 #include "bench/picture_predict.h"
 #include "bench/precision.h"
+#include "bench/scaling.h"
 #include "bench/stream.h"
 #include "bench/table2.h"
 #include "bench/translate.h"
@@ -24,8 +29,10 @@ struct Bench : BenchCommand {
       std::printf("%.3f\n", bench::run_memory(settings, static_cast<size_t>(memory_of)));
       return;
     }
-    if (!system.empty()) {
-      std::printf("%s\n", bench::run_table2_system(table2_settings(), system).c_str());
+    if (!trial.empty()) {
+      const bench::System system{"", settings.preset, changes, settings.forms.front() == "reference"};
+      std::printf("%s\n",
+                  bench::run_trial(trial, system, settings.lengths.front(), settings.batch).text().c_str());
       return;
     }
     std::fprintf(stderr, "%d threads, %s, libtorch %s, %s\n", ops::threads(), kernels::instruction_set(),
@@ -46,12 +53,19 @@ struct Bench : BenchCommand {
       const bench::PicturePredictTable table = bench::run_picture_predict(predict_settings());
       print(table.markdown(), table.json());
     } else if (settings.table == "table2") {
-      const bench::Table2 table = bench::run_table2(table2_settings());
-      print(table.markdown(), table.json());
-      if (!csv.empty()) write_file(csv, table.csv());
+      show(bench::run_table2(systems_settings()));
+    } else if (settings.table == "lm-table") {
+      show(bench::run_lm_table(systems_settings()));
+    } else if (settings.table == "scaling") {
+      show(bench::run_scaling(systems_settings()));
+    } else if (settings.table == "ablation") {
+      show(bench::run_ablation(ablation_settings()));
+    } else if (settings.table == "functions") {
+      show(bench::attention_functions());
     } else if (settings.table == "precision") {
       bench::PrecisionSettings asked = precision;
       asked.data = data;
+      if (seeds > 0) asked.seeds = static_cast<int>(seeds);
       if (!settings.preset.empty()) asked.preset = settings.preset;
       const bench::PrecisionTable table = bench::run_precision(asked);
       print(table.markdown(), table.json());
@@ -108,14 +122,33 @@ struct Bench : BenchCommand {
     return predict;
   }
 
-  bench::Table2Settings table2_settings() const {
-    bench::Table2Settings table;
-    if (!settings.lengths.empty()) table.length = settings.lengths.front();
-    if (settings.batch > 0) table.batch = settings.batch;
-    table.repeats = quick ? 2 : settings.repeats;
-    table.threads = settings.threads;
-    table.only = only;
-    return table;
+  bench::SystemsSettings systems_settings() const {
+    bench::SystemsSettings systems;
+    systems.lengths = settings.lengths;
+    if (settings.batch > 0) systems.batch = settings.batch;
+    systems.repeats = settings.repeats;
+    systems.threads = settings.threads;
+    systems.quick = quick;
+    systems.only = only;
+    return systems;
+  }
+
+  bench::AblationSettings ablation_settings() const {
+    bench::AblationSettings ablation;
+    static_cast<bench::SystemsSettings&>(ablation) = systems_settings();
+    if (!settings.preset.empty()) ablation.preset = settings.preset;
+    ablation.data = data;
+    ablation.time = time;
+    if (seeds > 0) ablation.seeds = "1.." + std::to_string(seeds);
+    const std::string name = std::filesystem::path(ablation.preset).stem().string();
+    ablation.out = out.empty() ? "runs/ablation-" + name : out;
+    return ablation;
+  }
+
+  void show(const bench::Results& results) const {
+    print(results.markdown(), results.json());
+    if (!csv.empty()) write_file(csv, results.csv());
+    if (!charts.empty()) results.write_charts(charts);
   }
 
   void print(const std::string& markdown, const std::string& rows) const {

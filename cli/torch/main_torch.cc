@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
       app, [&typed](const mega::cli::TrainCommand& command) { mega::cli::run_train(command, typed); });
   mega::cli::add_eval(app, mega::cli::run_eval);
   mega::cli::add_bench(app, mega::cli::run_bench);
+  mega::cli::add_compare(app);  // that `mega bench ablation` starts
   mega::cli::add_predict(app, &others);
   mega::cli::add_generate(app, &others);
   mega::cli::add_score(app, &others);
