@@ -15,6 +15,15 @@ for file in model.safetensors report.html metrics.jsonl recipe.json result.json;
 done
 grep -q "rank 1 (" "$work/two/report.html" || failed "the report does not name rank 1"
 
+# Each process has a piece of every sequence; that of two documents is refused.
+short=("${train[@]}" --set model.block.chunk=8) # several chunks in a sequence
+expect 0 "test accuracy" "${short[@]}" --out "$work/whole"
+"$mega" launch -n 2 -- "${short[@]}" --out "$work/pieces" --set train.processes.share=sequences >"$work/output" 2>&1 ||
+  failed "pieces: $(cat "$work/output")"
+close "$(loss "$work/whole")" "$(loss "$work/pieces")" || failed "pieces: loss $(loss "$work/pieces"), not $(loss "$work/whole")"
+expect 1 "only a Mega language model or classifier reads sequences in pieces" "${train[@]}" --out "$work/matcher" \
+  --set model.kind=matcher --set train.processes.share=sequences
+
 # Going on with another number of processes, on machines that are reached by ssh: here by one that stays at home, in
 # another folder, with nothing of this environment. Signals end it alone. The token is not among its arguments.
 mkdir "$work/bin"
