@@ -14,8 +14,10 @@ namespace mega::bench {
 std::vector<System> lm_systems(bool quick) {
   std::vector<System> table = {{"transformer-adaptive-plain", "wikitext103-transformer", {}, true, "5600"},
                                {"transformer-adaptive", "wikitext103-transformer"},
+                               {"transformer-xl", "wikitext103-transformer-xl"},
                                {"s4", "wikitext103-s4"},
                                {"mega", "wikitext103", {"model.block.chunk=2048"}, false, "48000"},
+                               {"enwik8-transformer-xl", "enwik8-transformer-xl"},
                                {"enwik8-mega", "enwik8", {"model.block.chunk=4096"}}};
   if (quick)
     for (System& system : table) system.changes.emplace_back("model.layers=2");

@@ -5,7 +5,7 @@
 namespace mega::baselines {
 
 LanguageTransformerImpl::LanguageTransformerImpl(const TransformerLanguageOptions& options)
-    : TokenModel(options, options.width) {
+    : DecoderModel(options, options.width) {
   TransformerStackOptions stack_options{.layer = TransformerLayerOptions(options), .layers = options.layers};
   stack_options.layer.causal = stack_options.layer.prenorm = true;
   stack_options.positions = options.positions;

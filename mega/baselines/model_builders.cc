@@ -10,6 +10,7 @@
 #include "mega/baselines/resnet.h"
 #include "mega/baselines/s4.h"
 #include "mega/baselines/transformer.h"
+#include "mega/baselines/transformer_xl.h"
 #include "mega/baselines/translation_transformer.h"
 #include "mega/baselines/vision_transformer.h"
 #include "mega/models/classifier.h"
@@ -51,6 +52,7 @@ struct Build {
   Model operator()(const S4LanguageOptions& o) const { return build(LanguageS4(o)); }
   Model operator()(const S4DLanguageOptions& o) const { return build(LanguageS4(o)); }
   Model operator()(const LstmOptions& o) const { return build(Lstm(o)); }
+  Model operator()(const TransformerXlOptions& o) const { return build(TransformerXl(o)); }
 };
 
 template <class Model>

@@ -36,11 +36,11 @@ S4Impl::S4Impl(const S4DOptions& options)
   set_encoder(embedding, std::move(stack));
 }
 
-LanguageS4Impl::LanguageS4Impl(const S4LanguageOptions& options) : TokenModel(options, options.width) {
+LanguageS4Impl::LanguageS4Impl(const S4LanguageOptions& options) : DecoderModel(options, options.width) {
   set_stack(decoder_of(options, decoder()));
 }
 
-LanguageS4Impl::LanguageS4Impl(const S4DLanguageOptions& options) : TokenModel(options, options.width) {
+LanguageS4Impl::LanguageS4Impl(const S4DLanguageOptions& options) : DecoderModel(options, options.width) {
   set_stack(decoder_of(options, decoder()));
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "mega/config/models/s4_options.h"
+#include "mega/models/decoder_model.h"
 #include "mega/models/encoder_model.h"
-#include "mega/models/token_model.h"
 #include "mega/ops/torch.h"
 
 namespace mega::baselines {
@@ -18,7 +18,7 @@ class S4Impl : public models::EncoderModel {
 TORCH_MODULE(S4);
 
 // With Mega's adaptive embedding and output.
-class LanguageS4Impl : public models::TokenModel {
+class LanguageS4Impl : public models::DecoderModel {
  public:
   explicit LanguageS4Impl(const S4LanguageOptions& options);
   explicit LanguageS4Impl(const S4DLanguageOptions& options);

@@ -4,14 +4,17 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "mega/base/error.h"
 #include "mega/baselines/sinusoidal.h"
 #include "mega/baselines/transformer_layer.h"
+#include "mega/nn/stack.h"
 #include "mega/ops/check.h"
 #include "mega/ops/dropout.h"
 #include "mega/ops/heads.h"
 #include "mega/ops/linear.h"
+#include "mega/ops/softmax_loss.h"
 #include "mega/ops/watch.h"
 
 namespace mega::baselines {
@@ -36,6 +39,19 @@ Tensor shift_to_keys(const Tensor& x) {
       .view({x.size(0), keys + 1, queries})
       .slice(1, 1)
       .reshape({x.size(0), queries, keys});
+}
+
+// Where tokens (M) are of this band.
+Tensor rows_of(const Tensor& tokens, const Band& band) {
+  return ((tokens >= band.begin) & (tokens < band.end)).nonzero().squeeze(1);
+}
+
+// A text that goes on behind padding would have it in its memory.
+void check_padding(const Tensor& mask, const Tensor& tokens) {
+  ops::check_mask("Transformer-XL", mask, tokens.size(0), tokens.size(1));
+  if (!mask.defined() || mask.size(1) < 2) return;
+  const Tensor ends = mask.slice(1, 0, -1) & mask.slice(1, 1).logical_not();
+  require(!ends.any().item<bool>(), "Transformer-XL: padding must be at the end of texts");
 }
 
 }  // namespace
@@ -64,7 +80,7 @@ TransformerXlLayerImpl::TransformerXlLayerImpl(const TransformerXlOptions& optio
 Tensor TransformerXlLayerImpl::attend(const Tensor& x, const Tensor& all, const Tensor& distances,
                                       const QueryBiases& biases) {
   const int64_t heads = options_.heads, inner = heads * options_.head_width;
-  const int64_t queries = x.size(1), keys = all.size(1), memory = keys - queries;
+  const int64_t queries = x.size(1), keys = all.size(1), before = keys - queries;
   const auto by_head = [&](const Tensor& y) { return ops::split_heads(y, heads).flatten(0, 1); };
   const auto project = [&](const Tensor& y, int64_t first, int64_t count) {
     return ops::linear(y, qkv_->weight.narrow(0, first * inner, count * inner), {});
@@ -81,9 +97,9 @@ Tensor TransformerXlLayerImpl::attend(const Tensor& x, const Tensor& all, const 
   const auto indices = x.options().dtype(torch::kInt64).requires_grad(false);
   const Tensor i = torch::arange(queries, indices).unsqueeze(1),
                j = torch::arange(keys, indices).unsqueeze(0);
-  Tensor hidden = j > i + memory;
-  if (options_.same_length) {
-    const int64_t seen = keys > options_.memory ? queries - (keys - options_.memory) : queries;
+  Tensor hidden = j > i + before;
+  if (memory().same_length) {
+    const int64_t kept = memory().positions, seen = keys > kept ? queries - (keys - kept) : queries;
     hidden = hidden | (j <= i - seen);
   }
   scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
@@ -113,32 +129,29 @@ Tensor TransformerXlLayerImpl::forward(const Tensor& x, const Tensor& memory, co
   return after(final_norm_, y + dropout(fed));
 }
 
-TransformerXlImpl::TransformerXlImpl(const TransformerXlOptions& options) : options_(options) {
-  const int64_t width = options.width;
-  require(width % 2 == 0, "width: sinusoidal positions need an even width, not ", width);
+TransformerXlImpl::TransformerXlImpl(const TransformerXlOptions& options)
+    : options_(options),
+      bands_(make_bands(options.cutoffs, options.vocabulary, options.width, options.band_factor)) {
+  options.check();
   const auto words = add_holder(*this, "word_emb"), output = add_holder(*this, "crit");
   const auto emb_layers = add_holder(*words, "emb_layers"), emb_projs = add_holder(*words, "emb_projs"),
              out_layers = add_holder(*output, "out_layers"), out_projs = add_holder(*output, "out_projs");
-  const auto all = bands();
-  int64_t band_width = width;
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < bands_.size(); ++i) {
     const std::string name = std::to_string(i);
-    const int64_t count = all[i].second - all[i].first;
+    const auto [size, width] = std::pair(bands_[i].size(), bands_[i].width);
     embeddings_.push_back(
-        add_holder(*emb_layers, name)->register_parameter("weight", torch::empty({count, band_width})));
-    out_biases_.push_back(add_holder(*out_layers, name)->register_parameter("bias", torch::empty({count})));
-    if (!options.cutoffs.empty()) {
-      projections_.push_back(emb_projs->register_parameter(name, torch::empty({width, band_width})));
-      // That of frequent tokens is not tied.
-      out_projections_.push_back(i == 0
-                                     ? out_projs->register_parameter(name, torch::empty({width, band_width}))
-                                     : projections_.back());
-      band_width = std::max<int64_t>(1, band_width / options.band_factor);
-    }
+        add_holder(*emb_layers, name)->register_parameter("weight", torch::empty({size, width})));
+    out_biases_.push_back(add_holder(*out_layers, name)->register_parameter("bias", torch::empty({size})));
+    if (options.cutoffs.empty()) continue;
+    projections_.push_back(emb_projs->register_parameter(name, torch::empty({options.width, width})));
+    // That of frequent tokens is not tied.
+    out_projections_.push_back(i == 0
+                                   ? out_projs->register_parameter(name, torch::empty({options.width, width}))
+                                   : projections_.back());
   }
   if (!options.cutoffs.empty()) {
-    const int64_t rarer = static_cast<int64_t>(options.cutoffs.size());
-    band_weight_ = output->register_parameter("cluster_weight", torch::empty({rarer, width}));
+    const int64_t rarer = std::ssize(options.cutoffs);
+    band_weight_ = output->register_parameter("cluster_weight", torch::empty({rarer, options.width}));
     band_bias_ = output->register_parameter("cluster_bias", torch::empty({rarer}));
   }
   biases_.content = register_parameter("r_w_bias", torch::empty({options.heads, options.head_width}));
@@ -166,20 +179,7 @@ void TransformerXlImpl::reset_parameters() {
   }
 }
 
-std::vector<std::pair<int64_t, int64_t>> TransformerXlImpl::bands() const {
-  std::vector<std::pair<int64_t, int64_t>> result;
-  int64_t begin = 0;
-  for (const int64_t end : options_.cutoffs) {
-    result.emplace_back(begin, end);
-    begin = end;
-  }
-  result.emplace_back(begin, options_.vocabulary);
-  return result;
-}
-
 Tensor TransformerXlImpl::embed(const Tensor& tokens) {
-  require(tokens.dim() == 2 && tokens.scalar_type() == torch::kInt64 && tokens.numel() > 0,
-          "expected tokens (batch, length) of type int64, got ", tokens.sizes(), " ", tokens.scalar_type());
   const int64_t least = tokens.min().item<int64_t>(), most = tokens.max().item<int64_t>();
   require(least >= 0 && most < options_.vocabulary, "token ", least < 0 ? least : most, " is outside 0 to ",
           options_.vocabulary - 1, ", the model's vocabulary");
@@ -187,31 +187,40 @@ Tensor TransformerXlImpl::embed(const Tensor& tokens) {
   if (options_.cutoffs.empty()) return torch::embedding(embeddings_[0], tokens) * scale;
   const Tensor flat = tokens.flatten();
   Tensor x = torch::zeros({flat.size(0), options_.width}, embeddings_[0].options());
-  const auto all = bands();
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Tensor rows = ((flat >= all[i].first) & (flat < all[i].second)).nonzero().squeeze(1);
-    const Tensor own = torch::embedding(embeddings_[i], flat.index_select(0, rows) - all[i].first);
+  for (size_t i = 0; i < bands_.size(); ++i) {
+    const Tensor rows = rows_of(flat, bands_[i]);
+    const Tensor own = torch::embedding(embeddings_[i], flat.index_select(0, rows) - bands_[i].begin);
     x = x.index_add(0, rows, torch::matmul(own, projections_[i].t()));
   }
   return x.view({tokens.size(0), tokens.size(1), options_.width}) * scale;
 }
 
-Tensor TransformerXlImpl::features(const Tensor& tokens, nn::State* state) {
+Tensor TransformerXlImpl::features(const Tensor& tokens, const Tensor& mask, nn::State* state) {
+  require(tokens.dim() == 2 && tokens.scalar_type() == torch::kInt64 && tokens.numel() > 0,
+          "expected tokens (batch, length) of type int64, got ", tokens.sizes(), " ", tokens.scalar_type());
+  check_padding(mask, tokens);
+  if (state == nullptr) return nn::zero_padding(read(tokens, nullptr), mask);
+  nn::State next = *state;
+  require(next.blocks.empty() || next.blocks.size() == layers_.size(), "the state has ", next.blocks.size(),
+          " blocks, the model ", layers_.size());
+  next.blocks.resize(layers_.size());
+  std::vector<Tensor> segments;
+  const int64_t length = is_training() ? std::max<int64_t>(1, tokens.size(1)) : options_.segment;
+  for (const Tensor& segment : tokens.split(length, 1)) segments.push_back(read(segment, &next));
+  *state = std::move(next);
+  return nn::zero_padding(segments.size() == 1 ? segments[0] : torch::cat(segments, 1), mask);
+}
+
+Tensor TransformerXlImpl::read(const Tensor& tokens, nn::State* state) {
+  const SegmentMemory& reach = is_training() ? options_.training : options_.scoring;
   Tensor x = embed(tokens);
-  nn::State next;
-  if (state != nullptr) {
-    next = *state;
-    require(next.blocks.empty() || next.blocks.size() == layers_.size(), "the state has ", next.blocks.size(),
-            " blocks, the model ", layers_.size());
-    next.blocks.resize(layers_.size());
-  }
-  const Tensor first = next.blocks.empty() ? Tensor() : next.blocks[0].attention.keys;
+  const Tensor first = state == nullptr ? Tensor() : state->blocks[0].attention.ema;
   require(!first.defined() || (first.dim() == 3 && first.size(0) == x.size(0) && first.size(2) == x.size(2)),
           "the state's memory ", first.defined() ? first.sizes() : c10::IntArrayRef(), " does not fit ",
           x.size(0), " texts of a model of width ", x.size(2));
   const int64_t keys = x.size(1) + (first.defined() ? first.size(1) : 0);
   Tensor distance = torch::arange(keys - 1, -1, -1, torch::kFloat64);
-  if (options_.clamp > 0) distance = distance.clamp_max(static_cast<double>(options_.clamp));
+  if (reach.clamp > 0) distance = distance.clamp_max(static_cast<double>(reach.clamp));
   const auto dropout = [&](const Tensor& y) {
     return ops::dropout(y, ops::draw_dropout(options_.dropout, is_training()));
   };
@@ -219,55 +228,62 @@ Tensor TransformerXlImpl::features(const Tensor& tokens, nn::State* state) {
       dropout(sinusoids(distance, options_.width, kDistanceSinusoids).to(x.options().requires_grad(false)));
   x = dropout(x);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const Tensor input = x, memory = state == nullptr ? Tensor() : next.blocks[i].attention.keys;
+    const Tensor input = x, memory = state == nullptr ? Tensor() : state->blocks[i].attention.ema;
     x = layers_[i]->forward(x, memory, distances, biases_);
     ops::watch("layers." + std::to_string(i), x);
     if (state == nullptr) continue;
-    const Tensor read = memory.defined() ? torch::cat({memory, input.detach()}, 1) : input.detach();
-    nn::GatedAttentionState& block = next.blocks[i].attention;
-    block.keys = read.slice(1, std::max<int64_t>(0, read.size(1) - options_.memory));
+    const Tensor all = memory.defined() ? torch::cat({memory, input.detach()}, 1) : input.detach();
+    nn::GatedAttentionState& block = state->blocks[i].attention;
+    block.ema = all.slice(1, std::max<int64_t>(0, all.size(1) - reach.positions));
     block.position += input.size(1);
   }
-  if (state != nullptr) *state = std::move(next);
   return dropout(x);
 }
 
 // Of the frequent tokens followed by the choice among bands, or of one of these bands.
-Tensor TransformerXlImpl::band_logits(const Tensor& features, size_t band) {
-  if (options_.cutoffs.empty()) return ops::linear(features, embeddings_[0], out_biases_[0]);
+TransformerXlImpl::BandInput TransformerXlImpl::band_input(const Tensor& features, size_t band) {
+  if (options_.cutoffs.empty()) return {features, embeddings_[0], out_biases_[0]};
   const Tensor projected = torch::matmul(features, out_projections_[band]);
-  if (band > 0) return ops::linear(projected, embeddings_[band], out_biases_[band]);
-  return ops::linear(projected, torch::cat({embeddings_[0], band_weight_}),
-                     torch::cat({out_biases_[0], band_bias_}));
+  if (band > 0) return {projected, embeddings_[band], out_biases_[band]};
+  return {projected, torch::cat({embeddings_[0], band_weight_}), torch::cat({out_biases_[0], band_bias_})};
+}
+
+Tensor TransformerXlImpl::band_log_probabilities(const Tensor& features, size_t band) {
+  const auto [x, weight, bias] = band_input(features, band);
+  return torch::log_softmax(ops::linear(x, weight, bias), 1);
+}
+
+// Band i is the i-th column from the end, as published.
+int64_t TransformerXlImpl::band_column(size_t band) const {
+  return bands_[0].end + std::ssize(options_.cutoffs) - static_cast<int64_t>(band);
 }
 
 Tensor TransformerXlImpl::losses(const Tensor& features, const Tensor& targets) {
-  const auto all = bands();
-  const Tensor head = torch::log_softmax(band_logits(features, 0), 1);
-  Tensor result = torch::zeros({targets.size(0)}, features.options());
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Tensor rows = ((targets >= all[i].first) & (targets < all[i].second)).nonzero().squeeze(1);
+  const auto losses_of = [&](const Tensor& rows, size_t band, const Tensor& own) {
+    const auto [x, weight, bias] = band_input(rows, band);
+    // The bias is the weights of one more input, which is 1.
+    return ops::softmax_losses(torch::cat({x, torch::ones_like(x.slice(1, 0, 1))}, 1),
+                               torch::cat({weight, bias.unsqueeze(1)}, 1), own);
+  };
+  if (bands_.size() == 1) return losses_of(features, 0, targets);
+  Tensor frequent = targets.clone(), rare = torch::zeros({targets.size(0)}, features.options());
+  for (size_t i = 1; i < bands_.size(); ++i) {
+    const Tensor rows = rows_of(targets, bands_[i]);
     if (rows.numel() == 0) continue;
-    const Tensor within = (targets.index_select(0, rows) - all[i].first).unsqueeze(1);
-    const Tensor own = head.index_select(0, rows);
-    // Band i is the i-th column from the end, as published.
-    const Tensor log_p = i == 0 ? own.gather(1, within).squeeze(1)
-                                : own.select(1, own.size(1) - static_cast<int64_t>(i)) +
-                                      torch::log_softmax(band_logits(features.index_select(0, rows), i), 1)
-                                          .gather(1, within)
-                                          .squeeze(1);
-    result = result.index_add(0, rows, -log_p);
+    frequent.index_fill_(0, rows, band_column(i));
+    rare = rare.index_add(
+        0, rows,
+        losses_of(features.index_select(0, rows), i, targets.index_select(0, rows) - bands_[i].begin));
   }
-  return result;
+  return losses_of(features, 0, frequent) + rare;
 }
 
 Tensor TransformerXlImpl::log_probabilities(const Tensor& features) {
-  const Tensor head = torch::log_softmax(band_logits(features, 0), 1);
-  if (options_.cutoffs.empty()) return head;
-  std::vector<Tensor> parts = {head.narrow(1, 0, options_.cutoffs[0])};
-  for (size_t i = 1; i <= options_.cutoffs.size(); ++i)
-    parts.push_back(head.narrow(1, head.size(1) - static_cast<int64_t>(i), 1) +
-                    torch::log_softmax(band_logits(features, i), 1));
+  const Tensor head = band_log_probabilities(features, 0);
+  if (bands_.size() == 1) return head;
+  std::vector<Tensor> parts = {head.narrow(1, 0, bands_[0].end)};
+  for (size_t i = 1; i < bands_.size(); ++i)
+    parts.push_back(head.narrow(1, band_column(i), 1) + band_log_probabilities(features, i));
   return torch::cat(parts, 1);
 }
 

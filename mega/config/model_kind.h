@@ -19,6 +19,8 @@ struct ReadingPlan {
   int64_t chunk = -1;  // -1: no chunks, the state holds everything read so far
   int64_t window = 0;  // 0: no window
   int64_t stride = 0;
+  // > 0: it learns with a memory of so many positions; blocks of that length carry the state on.
+  int64_t memory = 0;
 
   bool has_window() const { return window > 0; }
 };

@@ -18,6 +18,7 @@
 #include "mega/config/models/resnet_options.h"
 #include "mega/config/models/s4_options.h"
 #include "mega/config/models/transformer_options.h"
+#include "mega/config/models/transformer_xl_options.h"
 #include "mega/config/models/translator_options.h"
 
 namespace mega {
@@ -29,7 +30,7 @@ using AnyModelOptions =
                  ImageClassifierOptions, VisionTransformerOptions, ResNetOptions, LinearOptions,
                  ArenaTransformerOptions, PerformerOptions, LinformerOptions, BigBirdOptions, ReformerOptions,
                  LunaOptions, FlashOptions, S4Options, S4DOptions, S4LanguageOptions, S4DLanguageOptions,
-                 LstmOptions>;
+                 LstmOptions, TransformerXlOptions>;
 
 struct ModelOptions {
   AnyModelOptions model;

@@ -3,7 +3,7 @@
 namespace mega::models {
 
 LanguageModelImpl::LanguageModelImpl(const LanguageModelOptions& options)
-    : TokenModel(options, options.block.width) {
+    : DecoderModel(options, options.block.width) {
   set_stack(std::make_unique<nn::MegaStack>(options.stack(), decoder()));
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "mega/config/models/language_options.h"
-#include "mega/models/token_model.h"
+#include "mega/models/decoder_model.h"
 #include "mega/ops/torch.h"
 
 namespace mega::models {
 
-class LanguageModelImpl : public TokenModel {
+class LanguageModelImpl : public DecoderModel {
  public:
   explicit LanguageModelImpl(const LanguageModelOptions& options);
 };

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <random>
 
+#include "mega/baselines/model_builders.h"
+#include "mega/config/parameter_count.h"
+#include "mega/config/recipe/presets.h"
 #include "mega/ops/form.h"
 #include "tests/base/helpers.h"
 #include "tests/compare.h"
@@ -31,7 +34,8 @@ TransformerXlOptions tiny() {
   options.heads = 2;
   options.head_width = 3;
   options.hidden = 10;
-  options.memory = 100;
+  options.scoring.positions = 100;
+  options.segment = 100;
   options.dropout = 0.0;
   return options;
 }
@@ -58,14 +62,14 @@ TEST(TransformerXl, SegmentsEqualTheWhole) {
         const ops::FormGuard guard(form);
         TransformerXlOptions options = tiny();
         options.prenorm = prenorm;
-        options.clamp = clamp;
+        options.scoring.clamp = clamp;
         TransformerXl model = large_weights(options);
         const Tensor tokens = random_tokens(2, 60), whole = model->features(tokens);
         for (const int64_t longest : {1, 7, 40}) {
           nn::State state;
           const Tensor cut = testing::in_segments(
               tokens, {}, testing::random_cuts(60, longest, random),
-              [&](const Tensor& x, const Tensor&) { return model->features(x, &state); });
+              [&](const Tensor& x, const Tensor&) { return model->features(x, {}, &state); });
           EXPECT_LT(distance(cut, whole), 2e-5) << "up to " << longest;
           EXPECT_EQ(state.blocks.at(1).attention.position, 60);
         }
@@ -86,45 +90,47 @@ TEST(TransformerXl, IsCausal) {
 
 TEST(TransformerXl, KeepsTheLastOfItsMemory) {
   TransformerXlOptions options = tiny();
-  options.memory = 5;
+  options.scoring.positions = 5;
   TransformerXl model = large_weights(options);
   nn::State state;
-  model->features(random_tokens(2, 3), &state);
-  EXPECT_EQ(state.blocks[0].attention.keys.sizes(), torch::IntArrayRef({2, 3, 8}));
-  model->features(random_tokens(2, 9), &state);
-  EXPECT_EQ(state.blocks[0].attention.keys.sizes(), torch::IntArrayRef({2, 5, 8}));
-  EXPECT_FALSE(state.blocks[1].attention.keys.requires_grad());
+  model->features(random_tokens(2, 3), {}, &state);
+  EXPECT_EQ(state.blocks[0].attention.ema.sizes(), torch::IntArrayRef({2, 3, 8}));
+  model->features(random_tokens(2, 9), {}, &state);
+  EXPECT_EQ(state.blocks[0].attention.ema.sizes(), torch::IntArrayRef({2, 5, 8}));
+  EXPECT_FALSE(state.blocks[1].attention.ema.requires_grad());
   const nn::State kept = state;
-  const Tensor next = random_tokens(2, 4), once = model->features(next, &state);
+  const Tensor next = random_tokens(2, 4), once = model->features(next, {}, &state);
   nn::State copy = kept;
-  EXPECT_EQ(difference(model->features(next, &copy), once), 0.0) << "a state is a value";
-  EXPECT_PRED2(contains, error_of([&] { model->features(random_tokens(3, 4), &copy); }),
+  EXPECT_EQ(difference(model->features(next, {}, &copy), once), 0.0) << "a state is a value";
+  EXPECT_PRED2(contains, error_of([&] { model->features(random_tokens(3, 4), {}, &copy); }),
                "does not fit 3 texts");
   copy.blocks.pop_back();
-  EXPECT_PRED2(contains, error_of([&] { model->features(next, &copy); }), "has 1 blocks, the model 2");
+  EXPECT_PRED2(contains, error_of([&] { model->features(next, {}, &copy); }), "has 1 blocks, the model 2");
 }
 
 // Every query sees as many keys: of a memory of 6 and segments of 4, the last 6 and itself at most.
 TEST(TransformerXl, SameLengthForgetsWhatIsFar) {
   TransformerXlOptions options = tiny();
   options.layers = 1;
-  options.memory = 6;
-  options.same_length = true;
+  options.scoring.positions = 6;
+  options.scoring.same_length = true;
   TransformerXl model = large_weights(options);
   nn::State state;
-  model->features(random_tokens(1, 6), &state);
+  model->features(random_tokens(1, 6), {}, &state);
   const Tensor next = random_tokens(1, 4);
   nn::State first = state, second = state;
-  second.blocks[0].attention.keys = state.blocks[0].attention.keys.clone();
-  second.blocks[0].attention.keys.narrow(1, 0, 1).normal_();
-  const Tensor moved = (model->features(next, &first) - model->features(next, &second)).abs().amax({0, 2});
+  second.blocks[0].attention.ema = state.blocks[0].attention.ema.clone();
+  second.blocks[0].attention.ema.narrow(1, 0, 1).normal_();
+  const Tensor moved =
+      (model->features(next, {}, &first) - model->features(next, {}, &second)).abs().amax({0, 2});
   // Keys are 10, so that s = 4 - (10 - 6) = 0: key 0 is hidden from every query.
   EXPECT_EQ(moved.max().item<double>(), 0.0);
   second = state;
-  second.blocks[0].attention.keys = state.blocks[0].attention.keys.clone();
-  second.blocks[0].attention.keys.narrow(1, 2, 1).normal_();
+  second.blocks[0].attention.ema = state.blocks[0].attention.ema.clone();
+  second.blocks[0].attention.ema.narrow(1, 2, 1).normal_();
   first = state;
-  const Tensor later = (model->features(next, &first) - model->features(next, &second)).abs().amax({0, 2});
+  const Tensor later =
+      (model->features(next, {}, &first) - model->features(next, {}, &second)).abs().amax({0, 2});
   EXPECT_GT(later[0].item<double>(), 1e-4) << "two keys later, seen by the first two queries";
   EXPECT_EQ(later[3].item<double>(), 0.0);
 }
@@ -198,10 +204,96 @@ TEST(TransformerXl, GradientsMatchFiniteDifferences) {
 }
 
 TEST(TransformerXl, HasThePublishedSize) {
-  int64_t count = 0;
-  for (const Tensor& parameter : TransformerXl(TransformerXlOptions{})->parameters())
-    count += parameter.numel();
-  EXPECT_EQ(count, 41'055'436);
+  const auto count = [](const char* preset, int64_t vocabulary) {
+    ModelOptions options = load_preset(preset).model;
+    token_options(options)->vocabulary = vocabulary;
+    return count_parameters(options).total;
+  };
+  EXPECT_EQ(count("enwik8-transformer-xl", 204), 41'055'436);
+  EXPECT_EQ(count("wikitext103-transformer-xl", 267'735), 285'170'506) << "as released; the paper says 257M";
+}
+
+// In evaluation a text is read in the model's segments, however it is cut; where every query sees as many
+// keys, the segments do not matter either.
+TEST(TransformerXl, ReadsInItsOwnSegments) {
+  const torch::NoGradGuard no_gradients;
+  TransformerXlOptions options = tiny();
+  options.segment = 4;
+  options.scoring.positions = 6;
+  TransformerXl model = large_weights(options);
+  const Tensor tokens = random_tokens(2, 24);
+  nn::State whole, cut;
+  std::vector<Tensor> pieces;
+  for (const Tensor& piece : tokens.split(4, 1)) pieces.push_back(model->features(piece, {}, &cut));
+  EXPECT_LT(difference(model->features(tokens, {}, &whole), torch::cat(pieces, 1)), 1e-5);
+  EXPECT_GT(difference(model->features(tokens), torch::cat(pieces, 1)), 1e-3) << "its memory is short";
+  options.scoring.same_length = true;
+  Tensor first;
+  for (const int64_t segment : {1, 4, 5, 24}) {
+    options.segment = segment;
+    TransformerXl same = large_weights(options);
+    nn::State state;
+    const Tensor features = same->features(tokens, {}, &state);
+    if (!first.defined()) first = features;
+    EXPECT_LT(distance(features, first), 2e-5) << segment;
+  }
+}
+
+TEST(TransformerXl, RemembersInTrainingWhatItIsToldTo) {
+  TransformerXlOptions options = tiny();
+  options.training.positions = 3;
+  TransformerXl model = large_weights(options);
+  model->train();
+  nn::State state;
+  model->features(random_tokens(2, 9), {}, &state);
+  EXPECT_EQ(state.blocks[0].attention.ema.size(1), 3);
+  const Tensor features = model->features(random_tokens(2, 9), {}, &state);
+  features.sum().backward();
+  EXPECT_FALSE(state.blocks[0].attention.ema.requires_grad());
+}
+
+TEST(TransformerXl, PaddingIsAtTheEnd) {
+  TransformerXl model = large_weights(tiny());
+  const Tensor tokens = random_tokens(1, 8), whole = model->features(tokens);
+  Tensor mask = torch::zeros({1, 8}, torch::kBool);
+  mask.slice(1, 6).fill_(true);
+  const Tensor padded = model->features(tokens, mask);
+  EXPECT_EQ(difference(padded.slice(1, 0, 6), whole.slice(1, 0, 6)), 0.0);
+  EXPECT_EQ(padded.slice(1, 6).abs().max().item<double>(), 0.0);
+  EXPECT_PRED2(contains, error_of([&] { model->features(tokens, mask.logical_not()); }),
+               "padding must be at the end");
+}
+
+// `--set model.kind=transformer-xl`: the published model of a preset or one as large as Mega, trained with
+// its memory.
+TEST(TransformerXl, TakesThePlaceOfAMegaModel) {
+  Recipe published = load_preset("enwik8");
+  change(published, "model.kind=transformer-xl");
+  EXPECT_EQ(count_parameters(published.model).total,
+            count_parameters(load_preset("enwik8-transformer-xl").model).total);
+  for (const char* name : {"bytes-small", "words-small"}) {
+    Recipe recipe = load_preset(name);
+    const auto ours = static_cast<double>(count_parameters(recipe.model).total);
+    change(recipe, "model.kind=transformer-xl");
+    EXPECT_NEAR(static_cast<double>(count_parameters(recipe.model).total) / ours, 1.0, 0.03) << name;
+    EXPECT_TRUE(recipe.train.blocks.carry);
+    EXPECT_EQ(recipe.train.blocks.chunk, recipe.model.kind().reading().memory);
+    const auto model = make_token_model(recipe.model);
+    EXPECT_EQ(model->features(random_tokens(1, 5)).size(1), 5);
+  }
+  EXPECT_FALSE(baseline_of(load_preset("lra-text").model, "transformer-xl").has_value());
+}
+
+TEST(TransformerXl, RejectsInvalidOptions) {
+  TransformerXlOptions options = tiny();
+  options.width = 7;
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{options}); }), "even width");
+  options = adaptive();
+  options.cutoffs = {4, 12};
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{options}); }), "below the vocabulary");
+  options = tiny();
+  options.segment = 0;
+  EXPECT_PRED2(contains, error_of([&] { validate(ModelOptions{options}); }), "segment");
 }
 
 TEST(TransformerXl, RejectsInvalidInputs) {

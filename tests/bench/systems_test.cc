@@ -60,7 +60,7 @@ TEST(Systems, LanguageModelsScoreText) {
     // The same kinds, small enough for a test.
     system.changes.insert(system.changes.end(), {"model.vocabulary=300", "model.layers=1"});
     if (!system.name.starts_with("enwik8")) system.changes.emplace_back("model.cutoffs=100,200");
-    if (system.name.starts_with("transformer"))
+    if (system.name.starts_with("transformer-adaptive"))
       system.changes.insert(system.changes.end(), {"model.window=96", "model.stride=32"});
     EXPECT_GT(run_trial(kScore, system, 64, 1).seconds, 0.0) << system.name;
   }

@@ -12,17 +12,18 @@ namespace mega::testing {
 
 inline void transformer_xl_case(Golden& golden) {
   golden.ignore({"tgt_len", "tied_params", "tie_projs"});
-  baselines::TransformerXlOptions options;
+  TransformerXlOptions options;
   options.layers = golden.number("n_layer");
   options.heads = golden.number("n_head");
   options.width = golden.number("d_model");
   options.head_width = golden.number("d_head");
   options.hidden = golden.number("d_inner");
   options.vocabulary = golden.number("n_token");
-  options.memory = golden.number("mem_len");
-  options.same_length = golden.flag("same_length", false);
+  options.scoring.positions = golden.number("mem_len");
+  options.scoring.same_length = golden.flag("same_length", false);
   options.prenorm = golden.flag("pre_lnorm", false);
-  if (golden.has_option("clamp_len")) options.clamp = golden.number("clamp_len");
+  if (golden.has_option("clamp_len")) options.scoring.clamp = golden.number("clamp_len");
+  options.training = options.scoring;
   if (golden.has_option("cutoffs")) {
     const std::string& text = golden.option("cutoffs");  // "[6, 12]"
     for (const std::string& number : split(text.substr(1, text.size() - 2), ','))
@@ -46,13 +47,13 @@ inline void transformer_xl_case(Golden& golden) {
   int64_t begin = 0, segment = 0;
   for (const std::string& text : split(golden.option("segments"), ',')) {
     const int64_t length = std::stoll(text);
-    const Tensor features = model->features(tokens.narrow(1, begin, length), &state);
+    const Tensor features = model->features(tokens.narrow(1, begin, length), {}, &state);
     const Tensor target = targets.narrow(1, begin, length);
     losses.push_back(
         model->losses(features.flatten(0, 1), target.reshape(-1)).view({target.size(0), length}));
     if (const std::string name = "aux.mems_after_segment" + std::to_string(segment); golden.has(name)) {
       std::vector<Tensor> memories;
-      for (const nn::BlockState& block : state.blocks) memories.push_back(swap(block.attention.keys));
+      for (const nn::BlockState& block : state.blocks) memories.push_back(swap(block.attention.ema));
       // The last is that of the output, which nothing reads.
       const Tensor expected = golden.take(name);
       EXPECT_LE(largest(torch::stack(memories) - expected.narrow(0, 0, options.layers)),

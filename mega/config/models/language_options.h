@@ -37,16 +37,24 @@ struct TokenOptions : ModelKind {
   ModelTask task() const override { return ModelTask::language; }
 
   template <class Self, class Visitor>
-  static void visit(Self& self, Visitor& v) {
+  static void visit_size(Self& self, Visitor& v) {
     v.field("vocabulary", self.vocabulary, "number of token types; the data decides", kVocabulary);
     v.field("layers", self.layers, "number of blocks", kLayers);
-    v.field("embedding_width", self.embedding_width,
-            "width of embeddings, projected to the model's; 0: the same", Range{0, 1 << 20});
+  }
+  template <class Self, class Visitor>
+  static void visit_bands(Self& self, Visitor& v) {
     v.field("cutoffs", self.cutoffs,
             "adaptive embedding and softmax: where each band of rarer tokens begins; empty: none",
             kVocabulary);
     v.field("band_factor", self.band_factor,
             "each band's embeddings are this much narrower than the one before", Range{1, 64});
+  }
+  template <class Self, class Visitor>
+  static void visit(Self& self, Visitor& v) {
+    visit_size(self, v);
+    v.field("embedding_width", self.embedding_width,
+            "width of embeddings, projected to the model's; 0: the same", Range{0, 1 << 20});
+    visit_bands(self, v);
     v.field("adaptive_dropout", self.adaptive_dropout, "inside the adaptive softmax", kProbability);
     v.field("tie_output", self.tie_output, "the output layer uses the embeddings");
     v.field("tie_projections", self.tie_projections, "the adaptive softmax uses the embedding's projections");

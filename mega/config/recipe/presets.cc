@@ -78,12 +78,13 @@ void change(Recipe& recipe, const std::string& assignment) {
   if (!baseline) return set_option(recipe, assignment);
   recipe.model = std::move(*baseline);
   if (recipe.model.kind().task() != ModelTask::language) return;
-  // It trains on what it will see at once when a text is scored.
-  if (const ReadingPlan reading = recipe.model.kind().reading(); reading.has_window()) {
-    recipe.train.blocks.chunk = reading.window;
-    recipe.train.blocks.min_chunks = recipe.train.blocks.max_chunks = 1;
-    recipe.train.blocks.carry = false;
-  }
+  // It trains on what it will see at once when a text is scored, or with the memory of the block before.
+  const ReadingPlan reading = recipe.model.kind().reading();
+  if (!reading.has_window() && reading.memory == 0) return;
+  BlockPlan& blocks = recipe.train.blocks;
+  blocks.chunk = reading.has_window() ? reading.window : reading.memory;
+  blocks.min_chunks = blocks.max_chunks = 1;
+  blocks.carry = reading.memory > 0;
 }
 
 }  // namespace mega
