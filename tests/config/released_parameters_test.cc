@@ -55,6 +55,9 @@ const std::map<std::string, int64_t> kBaselines = {{"lra-text-transformer", 3'49
                                                    {"lra-text-performer", 3'486'722 + 7 * 256},
                                                    {"lra-text-luna", 4'349'952},
                                                    {"lra-text-flash", 529'169},
+                                                   // S4 without P, which has a pair of 32 numbers for each of
+                                                   // 256 channels in 6 layers
+                                                   {"lra-text-s4d", 1'355'778 - 6 * 256 * 2 * 32},
                                                    {"wikitext103-transformer", 246'933'504}};
 
 TEST(ParameterCount, HasTheParametersOfTheReleasedModels) {
