@@ -46,7 +46,6 @@ else
 fi
 expect 2 "f16" bench step --precision f16
 expect 2 "table" bench nonsense
-expect 1 "a classifier" bench step --preset enwik8
 
 echo "$failures failures"
 [ "$failures" = 0 ]
