@@ -356,6 +356,15 @@ TEST(Change, ATransformerStaysAsItIs) {
   change(recipe, "model.hidden=99");
   EXPECT_EQ(std::get<TransformerOptions>(recipe.model.model).hidden, 99);
   EXPECT_EQ(std::get<TransformerOptions>(recipe.model.model).width, 128);
+
+  // A resumed run is given its options again.
+  for (const char* preset : {"lra-text", "bytes-small", "translate-small", "picture-small"}) {
+    recipe = load_preset(preset);
+    change(recipe, "model.kind=transformer");
+    const nlohmann::ordered_json before = options_to_json(recipe);
+    change(recipe, "model.kind=transformer");
+    EXPECT_EQ(options_to_json(recipe), before) << preset;
+  }
 }
 
 TEST(Change, OtherwiseSetsAnOption) {
