@@ -30,12 +30,17 @@ SharedNorms::SharedNorms(torch::nn::Module& model, Communicator& communicator)
         "): train it with one process");
     auto norm = std::dynamic_pointer_cast<nn::SequenceNormImpl>(module);
     if (norm != nullptr && norm->over_batch()) norms_.push_back(std::move(norm));
+    if (auto block = std::dynamic_pointer_cast<nn::MegaBlockImpl>(module))
+      blocks_.push_back(std::move(block));
   }
+  if (norms_.empty()) blocks_.clear();
   for (const auto& norm : norms_) norm->set_communicator(sum_);
+  for (const auto& block : blocks_) block->set_communicator(sum_);
 }
 
 SharedNorms::~SharedNorms() {
   for (const auto& norm : norms_) norm->set_communicator(nullptr);
+  for (const auto& block : blocks_) block->set_communicator(nullptr);
 }
 
 void SharedNorms::take(Part part) { sum_->take(part); }

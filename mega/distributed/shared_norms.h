@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "mega/distributed/communicator.h"
+#include "mega/nn/mega_block.h"
 
 namespace mega::distributed {
 
-// While it exists, the batch norms of a model share their statistics.
+// While it exists, the batch norms of a model share their statistics, and all processes skip the same blocks.
 class SharedNorms {
  public:
   // An Error if the model has norms that cannot. The communicator must outlive it.
@@ -30,6 +31,7 @@ class SharedNorms {
   class Sum;
 
   std::vector<std::shared_ptr<nn::SequenceNormImpl>> norms_;
+  std::vector<std::shared_ptr<nn::MegaBlockImpl>> blocks_;
   std::shared_ptr<Sum> sum_;
 };
 

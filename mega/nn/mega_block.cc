@@ -15,8 +15,14 @@ MegaBlockImpl::MegaBlockImpl(const BlockOptions& options, bool cross_attention) 
 
 // Stochastic depth: in training, whole blocks are skipped at random.
 bool MegaBlockImpl::skipped() const {
-  return is_training() && options_.layer_dropout > 0.0 &&
-         torch::rand({1}).item<double>() < options_.layer_dropout;
+  if (!is_training() || options_.layer_dropout == 0.0) return false;
+  Tensor draw = torch::rand({1});
+  if (communicator_) {
+    // The fraction of a sum of uniform numbers is uniform.
+    communicator_->all_reduce_sum(draw);
+    draw.frac_();
+  }
+  return draw.item<double>() < options_.layer_dropout;
 }
 
 Tensor MegaBlockImpl::forward(const Tensor& x, const Tensor& mask, BlockState* state) {

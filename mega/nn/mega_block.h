@@ -5,6 +5,7 @@
 #include "mega/nn/feed_forward.h"
 #include "mega/nn/gated_attention.h"
 #include "mega/nn/gated_cross_attention.h"
+#include "mega/nn/norm.h"
 #include "mega/nn/state.h"
 #include "mega/ops/torch.h"
 
@@ -21,6 +22,11 @@ class MegaBlockImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask, const torch::Tensor& source,
                         const torch::Tensor& source_mask, BlockState* state = nullptr);
 
+  // All processes skip the same blocks, as they must where batch norms within share their statistics.
+  void set_communicator(std::shared_ptr<Communicator> communicator) {
+    communicator_ = std::move(communicator);
+  }
+
   void pretty_print(std::ostream& stream) const override { stream << "MegaBlock"; }
 
   GatedAttention mega_layer{nullptr};
@@ -31,6 +37,7 @@ class MegaBlockImpl : public torch::nn::Module {
   bool skipped() const;
 
   BlockOptions options_;
+  std::shared_ptr<Communicator> communicator_;
 };
 TORCH_MODULE(MegaBlock);
 

@@ -137,6 +137,21 @@ TEST_F(Processes, BatchNormAndAccumulation) {
   }
 }
 
+// Blocks are skipped at random: all processes the same ones where they share batch norms within, else each
+// its own. Either way they keep step and the same weights (train).
+TEST_F(Processes, SkippedBlocks) {
+  for (const NormKind norm : {NormKind::batch, NormKind::layer}) {
+    Recipe recipe = letters_recipe();
+    classifier(recipe).block.norm = norm;
+    classifier(recipe).block.layer_dropout = 0.5;
+    recipe.train.batch = 7;
+    recipe.train.updates = 20;
+    const Remains together = train(3, recipe, [&] { return letters_task(recipe); });
+    EXPECT_GT(together.size(), 20U);
+    for (const double number : together) EXPECT_TRUE(std::isfinite(number));
+  }
+}
+
 // Each process has a part of the moments; the checkpoint has them all, and any number goes on from it.
 TEST_F(Processes, SharedOptimizer) {
   Recipe recipe = letters_recipe();
