@@ -20,9 +20,7 @@ const std::vector<ModelOptions>& all_kinds() {
 }
 
 // "transformer" of "transformer_language".
-bool is_called(const std::string& kind, const std::string& name) {
-  return kind == name || kind.substr(0, kind.find('_')) == name;
-}
+std::string family(const std::string& kind) { return kind.substr(0, kind.find('_')); }
 
 }  // namespace
 
@@ -78,11 +76,12 @@ int32_t cls_token(const ModelOptions& options) {
 }
 
 std::optional<ModelOptions> baseline_of(const ModelOptions& options, const std::string& name) {
-  if (is_called(options.kind_name(), name)) return options;
-  for (ModelOptions candidate : all_kinds())
-    if (is_called(candidate.kind_name(), name) && candidate.kind().task() == options.kind().task() &&
+  for (ModelOptions candidate : all_kinds()) {
+    const std::string kind = candidate.kind_name();
+    if ((kind == name || family(kind) == name) && candidate.kind().task() == options.kind().task() &&
         candidate.kind().match(options.kind()))
       return candidate;
+  }
   return std::nullopt;
 }
 

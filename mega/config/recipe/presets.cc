@@ -73,8 +73,12 @@ std::optional<ModelOptions> baseline_named(const Recipe& recipe, const std::stri
 void change(Recipe& recipe, const std::string& assignment) {
   const std::string_view text = assignment, key = text.substr(0, text.find('='));
   std::optional<ModelOptions> baseline;
-  if (key.size() < text.size() && trim(key) == "model.kind")
-    baseline = baseline_named(recipe, std::string(trim(text.substr(key.size() + 1))));
+  if (key.size() < text.size() && trim(key) == "model.kind") {
+    const std::string kind(trim(text.substr(key.size() + 1)));
+    // A "transformer_language" is a "transformer" already: resumed runs are given their options again.
+    if (recipe.model.kind_name().starts_with(kind + "_")) return;
+    baseline = baseline_named(recipe, kind);
+  }
   if (!baseline) return set_option(recipe, assignment);
   recipe.model = std::move(*baseline);
   if (recipe.model.kind().task() != ModelTask::language) return;
