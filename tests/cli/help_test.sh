@@ -112,6 +112,7 @@ mkdir -p "$work/libexec/mega"
 printf '#!/bin/sh\necho "$OMP_WAIT_POLICY $GOMP_SPINCOUNT:$*"\n' >"$work/libexec/mega/mega-torch"
 expect 1 "cannot be run" eval x
 chmod +x "$work/libexec/mega/mega-torch"
+unset OMP_WAIT_POLICY GOMP_SPINCOUNT
 expect 0 "passive 3000:eval x --json" eval x --json # idle threads sleep; what the user has set is left alone
 expect 0 ":train text-small --data a b" train text-small --data "a b"
 OMP_WAIT_POLICY=active expect 0 "active :eval x" eval x
