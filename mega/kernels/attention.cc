@@ -284,6 +284,8 @@ HWY_INLINE void BackwardRow(const AttentionBlockOf<T>& block, const AttentionGra
   const bool drop = block.dropout.active();
   const DropoutRow<Floats> mask(d, block.dropout, block.dropout_row + static_cast<uint64_t>(query));
   const int64_t position = block.first_position + query;
+  // It has all the weight, whatever its score: dp - inner would be a rounding error.
+  const bool only_key = block.keys == 1 || (block.causal && position == 0);
   float* dbias = gradients.dbias == nullptr ? nullptr : gradients.dbias + (first_key - position);
   const int64_t end = std::min(width, round_up(row.visible, lanes));
   for (int64_t c = 0; c < end; c += lanes) {
@@ -297,7 +299,7 @@ HWY_INLINE void BackwardRow(const AttentionBlockOf<T>& block, const AttentionGra
     Vector p, ds;
     if constexpr (kSoftmax) {
       p = BoundedExp(d, hn::Sub(s, hn::Set(d, normalizer)));
-      ds = hn::Mul(p, hn::Sub(dp, hn::Set(d, inner)));
+      ds = only_key ? hn::Zero(d) : hn::Mul(p, hn::Sub(dp, hn::Set(d, inner)));
     } else {
       const ValueAndSlope weight = Weight<kFunction>(d, s);
       p = weight.value;
