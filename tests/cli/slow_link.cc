@@ -58,7 +58,7 @@ class Direction {
     for (; !under_way_.empty() && under_way_.front().arrives <= Clock::now(); under_way_.pop_front()) {
       const std::vector<char>& bytes = under_way_.front().bytes;
       // A device that is down or full loses the packet, as networks do.
-      if (::write(to_, bytes.data(), bytes.size()) < 0) continue;
+      [[maybe_unused]] const ssize_t written = ::write(to_, bytes.data(), bytes.size());
     }
   }
   // What to wait for: packets, unless as many are under way as a router would hold.
