@@ -213,7 +213,8 @@ void CompareCommand::run() {
   comparison.budget = updates > 0 ? with_thousands(updates) + " updates" : time;
   comparison.command = "mega compare " + recipe + (models.empty() ? "" : " --models " + join(models, ",")) +
                        (data.empty() ? "" : " --data " + data) + " " + join(budget, " ") +
-                       (tune.empty() ? "" : " --tune " + tune) + " --seeds " + seeds;
+                       (tune.empty() ? "" : " --tune " + tune) + " --seeds " + seeds +
+                       (threads > 0 ? " --threads " + std::to_string(threads) : "");
   for (const std::string& variation : variations) comparison.command += " --vary " + variation;
   for (const std::string& assignment : changes) comparison.command += " --set " + assignment;
 

@@ -12,6 +12,7 @@ for model in mega mega-full lstm; do
   grep -q "| $model " "$work/two/comparison.md" || failed "$model is not in the table"
   grep -q "$model" "$work/two/comparison.html" || failed "$model is not in the report"
 done
+grep -q -- "--threads 1" "$work/two/comparison.md" || failed "the report leaves out --threads"
 grep -q '"kind": "lstm"' "$work/two/lstm-seed-1/recipe.json" || failed "lstm-seed-1 is no LSTM"
 grep -q '"chunk": -1' "$work/two/mega-full-seed-1/recipe.json" || failed "mega-full-seed-1 is in chunks"
 grep -q '"metric": "accuracy"' "$work/two/comparison.json" || failed "comparison.json names no metric"
