@@ -13,6 +13,7 @@
 #include "mega/baselines/model_builders.h"
 #include "mega/config/files/model_file.h"
 #include "mega/data/summary.h"
+#include "mega/infer/models/open_model.h"
 #include "mega/ops/runtime.h"
 #include "mega/report/progress.h"
 #include "mega/report/table.h"
@@ -23,6 +24,31 @@
 
 namespace mega::cli {
 namespace {
+
+// The engine runs what it can; libtorch the baselines, and other devices than this machine's processor.
+class Classifier {
+ public:
+  Classifier(ModelFile file, std::optional<PictureSize> size, torch::Device device, int threads)
+      : pool_(threads) {
+    if (file.options.kind().runs_in_engine() && device.is_cpu()) {
+      const std::string where = file.where;
+      engine_ = infer::open_model(std::move(file), where, size);
+      predictor_ = std::make_unique<train::EnginePredictor>(*engine_, pool_);
+    } else {
+      modules_ = train::load_model(file.where, size).model;
+      modules_->to(device);
+      predictor_ = std::make_unique<train::TorchPredictor>(*modules_, device);
+    }
+  }
+
+  train::BatchPredictor& predictor() const { return *predictor_; }
+
+ private:
+  infer::ThreadPool pool_;
+  std::shared_ptr<const infer::SequenceModel> engine_;
+  std::shared_ptr<models::SequenceModel> modules_;
+  std::unique_ptr<train::BatchPredictor> predictor_;
+};
 
 struct Evaluate : EvalCommand {
   void run();
@@ -78,37 +104,37 @@ void Evaluate::run() {
 }
 
 void Evaluate::run_classifier() {
-  const torch::Device on = train::parse_device(device);
-  train::SavedModel saved = train::load_model(model_path(model));
+  const std::filesystem::path where = model_path(model);
+  ModelFile file = ModelFile::open(where);
+  Signature signature = read_signature(file.tensors, where.string());
   Recipe recipe;
-  recipe.model = saved.options;
-  recipe.input = saved.signature.input;
-  recipe.data = evaluation_data(saved.signature.data, path);
+  recipe.model = file.options;
+  recipe.input = signature.input;
+  recipe.data = evaluation_data(signature.data, path);
   for (const std::string& assignment : changes) change(recipe, assignment);
   // Pictures may be read in another size than in training, or cropped otherwise.
+  std::optional<PictureSize> size;
   if (const auto* image = std::get_if<ImageInput>(&recipe.input.input);
-      image != nullptr && image_options(saved.options) != nullptr) {
-    saved = train::load_model(model_path(model), image->height, image->width);
-    recipe.model = saved.options;
-    saved.signature.input = recipe.input;
+      image != nullptr && image_options(recipe.model) != nullptr) {
+    size = PictureSize{image->height, image->width};
+    signature.input = recipe.input;
   }
-  saved.model->to(on);
+  const Classifier classifier(std::move(file), size, train::parse_device(device), threads);
 
-  const data::Dataset dataset = load_dataset(data::dataset_request(recipe, saved.signature.classes));
+  const data::Dataset dataset = load_dataset(data::dataset_request(recipe, signature.classes));
   data::Part part = dataset.part(parse_split(split));
   require(part.size() > 0, recipe.data.path, ": no ", split, " examples; choose another split with --split");
   const int documents = static_cast<int>(recipe.model.kind().document_count());
-  const data::Encoder encoder(saved.signature, cls_token(recipe.model));
+  const data::Encoder encoder(signature, cls_token(recipe.model));
   measure(part, encoder, documents);
   train::EvaluationOptions options;
-  options.device = on;
   options.max_examples = examples;
   options.threads = recipe.data.threads;
   train::Evaluation evaluation;
   {
     Progress progress("evaluating", examples > 0 ? std::min(examples, part.size()) : part.size(), "examples");
     options.progress = [&](int64_t done) { progress.update(done); };
-    evaluation = train::evaluate(*saved.model, part, encoder, documents, options);
+    evaluation = train::evaluate(classifier.predictor(), part, encoder, documents, options);
   }
   if (!predictions.empty()) train::write_predictions(predictions, evaluation, part, dataset.classes);
   const int64_t cut = data::count_cut(part, encoder, documents);

@@ -3,7 +3,6 @@
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/baselines/model_builders.h"
-#include "mega/config/files/picture_size.h"
 #include "mega/config/models/image_positions.h"
 
 namespace mega::train {
@@ -30,7 +29,7 @@ void require_all(const std::vector<std::string>& missing) {
 
 }  // namespace
 
-SavedModel load_model(const std::filesystem::path& path, int64_t height, int64_t width) {
+SavedModel load_model(const std::filesystem::path& path, std::optional<PictureSize> size) {
   const ModelFile file = ModelFile::open(path);
   SavedModel saved;
   saved.options = file.options;
@@ -39,7 +38,7 @@ SavedModel load_model(const std::filesystem::path& path, int64_t height, int64_t
     require(predictor_options(saved.options) != nullptr, "not a classifier or matcher");
     check_signature(saved.signature, *predictor_options(saved.options));
     check_tensors(saved.options, file.tensors);
-    if (height > 0) set_picture_size(saved.options, saved.signature.input, {height, width});
+    if (size) set_picture_size(saved.options, saved.signature.input, *size);
     saved.model = baselines::make_sequence_model(saved.options);
     require_all(load_matching_weights(*saved.model, file, saved.options));
   } catch (const Error& error) {

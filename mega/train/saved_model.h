@@ -3,10 +3,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mega/config/files/model_file.h"
+#include "mega/config/files/picture_size.h"
 #include "mega/config/files/signature.h"
 #include "mega/models/sequence_model.h"
 #include "mega/models/token_model.h"
@@ -23,8 +25,8 @@ struct SavedModel {
 };
 
 // Loads a model file of `mega train`. Error if its parts are inconsistent or weights are missing. A model of
-// pictures may be made to read another size of them than in training; 0: the same.
-SavedModel load_model(const std::filesystem::path& path, int64_t height = 0, int64_t width = 0);
+// pictures may be made to read another size of them than in training.
+SavedModel load_model(const std::filesystem::path& path, std::optional<PictureSize> size = {});
 
 // The same for a language model, with its tokenizer.
 struct SavedLanguageModel {

@@ -74,13 +74,13 @@ TEST(SavedModel, OfPicturesReadsAnotherSizeOfThem) {
     task.loss(0);
     task.save(folder / "model.safetensors", weights_of(task.model()));
 
-    const SavedModel same = load_model(folder / "model.safetensors", 8, 12);
+    const SavedModel same = load_model(folder / "model.safetensors", PictureSize{8, 12});
     const Evaluation before = evaluate(task.sequence_model(), dataset.valid, task.encoder(), 1, {});
     const Evaluation after = evaluate(*same.model, dataset.valid, data::Encoder(same.signature), 1, {});
     for (size_t i = 0; i < before.answers.size(); ++i)
       EXPECT_EQ(before.answers[i].outputs, after.answers[i].outputs);
 
-    const SavedModel larger = load_model(folder / "model.safetensors", 16, 20);
+    const SavedModel larger = load_model(folder / "model.safetensors", PictureSize{16, 20});
     EXPECT_EQ(std::get<ImageInput>(larger.signature.input.input).width, 20);
     EXPECT_EQ(larger.model->predict({{torch::randn({2, 320}), {}}}).sizes(), torch::IntArrayRef({2, 2}));
     const auto parameters = larger.model->named_parameters();
@@ -97,7 +97,9 @@ TEST(SavedModel, OfPicturesReadsAnotherSizeOfThem) {
   const data::Dataset letters = letters_dataset();
   HookedTask task(texts, letters);
   task.save(folder / "texts.safetensors", weights_of(task.model()));
-  EXPECT_PRED2(contains, error_of([&] { load_model(folder / "texts.safetensors", 8, 8); }),
+  EXPECT_PRED2(contains, error_of([&] {
+                 load_model(folder / "texts.safetensors", PictureSize{8, 8});
+               }),
                "only a model of pictures");
 }
 

@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "mega/baselines/model_builders.h"
-#include "mega/infer/models/answer.h"
 #include "mega/infer/models/classifier.h"
-#include "mega/infer/workspace.h"
 #include "mega/train/run.h"
 #include "mega/train/saved_model.h"
 #include "tests/train/helpers.h"
@@ -60,17 +58,21 @@ void expect_agreement(const fs::path& path, const data::Dataset& dataset) {
   const auto engine = infer::Classifier::open(path);
   const SequenceOptions& options = *sequence_options(saved.options);
   const data::Encoder encoder(saved.signature, cls_token(options));
-  const Evaluation evaluation =
-      evaluate(*saved.model, dataset.test, encoder, static_cast<int>(engine->documents()), {});
-  ASSERT_GT(evaluation.answers.size(), 0u);
-  infer::ThreadPool pool(1);
-  infer::Workspace work;
-  for (size_t k = 0; k < evaluation.answers.size(); ++k) {
-    const std::vector<float>& expected = evaluation.answers[k].outputs;
-    const std::vector<float> ours =
-        infer::answer(*engine, engine->encoder(), dataset.test.get(static_cast<int64_t>(k)), {pool, work});
-    ASSERT_EQ(ours.size(), expected.size());
-    for (size_t i = 0; i < ours.size(); ++i) EXPECT_NEAR(ours[i], expected[i], 1e-5);
+  const auto documents = static_cast<int>(engine->documents());
+  infer::ThreadPool pool(2);
+  EnginePredictor predictor(*engine, pool);
+  const Evaluation expected = evaluate(*saved.model, dataset.test, encoder, documents, {}),
+                   ours = evaluate(predictor, dataset.test, encoder, documents, {});
+  ASSERT_GT(expected.answers.size(), 0u);
+  ASSERT_EQ(ours.answers.size(), expected.answers.size());
+  EXPECT_EQ(ours.truth, expected.truth);
+  for (size_t k = 0; k < ours.answers.size(); ++k) {
+    const Answer &answer = ours.answers[k], &theirs = expected.answers[k];
+    EXPECT_EQ(answer.length, theirs.length);
+    EXPECT_NEAR(answer.loss, theirs.loss, 1e-5);
+    ASSERT_EQ(answer.outputs.size(), theirs.outputs.size());
+    for (size_t i = 0; i < answer.outputs.size(); ++i)
+      EXPECT_NEAR(answer.outputs[i], theirs.outputs[i], 1e-5);
   }
 }
 

@@ -39,12 +39,17 @@ std::vector<float> outputs_of(const SequenceModel& model, const data::Encoder& e
     sequences.push_back(encoder.encode(record, document));
   for (const data::Sequence& sequence : sequences)
     views.push_back({sequence.tokens, sequence.values, sequence.length});
+  return outputs_of(model, views, record.where, run);
+}
+
+std::vector<float> outputs_of(const SequenceModel& model, std::span<const SequenceView> documents,
+                              const std::string& where, const Run& run) {
   try {
-    std::vector<float> outputs = model.outputs(views, run);
+    std::vector<float> outputs = model.outputs(documents, run);
     check_finite(outputs);
     return outputs;
   } catch (const Error& error) {
-    fail(record.where, ": ", error.what());
+    fail(where, ": ", error.what());
   }
 }
 

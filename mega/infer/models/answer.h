@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mega/config/files/signature.h"
@@ -15,6 +16,9 @@ namespace mega::infer {
 // with the example's location, if the model cannot read it or an output is not finite.
 std::vector<float> outputs_of(const SequenceModel& model, const data::Encoder& encoder,
                               const data::Record& record, const Run& run);
+// The same of documents that are encoded already; `where` is the example's location.
+std::vector<float> outputs_of(const SequenceModel& model, std::span<const SequenceView> documents,
+                              const std::string& where, const Run& run);
 
 // Probabilities of the classes, or the predicted numbers in the units of the training data, from a model's
 // outputs. Error where one is not finite: NaN would look like an answer.

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "mega/data/batches.h"
 #include "mega/data/record.h"
 #include "mega/infer/models/sequence_model.h"
 #include "mega/infer/thread_pool.h"
@@ -16,9 +17,10 @@ class SideBySide {
   // Model and pool must outlive it.
   SideBySide(const SequenceModel& model, ThreadPool& pool);
 
-  // outputs_of each record, in their order and to the bit as one by one. If some fail, throws what the first
+  // outputs_of each example, in their order and to the bit as one by one. If some fail, throws what the first
   // of them threw.
   std::vector<std::vector<float>> outputs(std::span<const data::Record> records);
+  std::vector<std::vector<float>> outputs(const data::Batch& batch);
 
  private:
   const SequenceModel& model_;

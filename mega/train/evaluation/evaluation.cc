@@ -9,13 +9,11 @@
 #include "mega/base/error.h"
 #include "mega/base/strings.h"
 #include "mega/data/example_row.h"
-#include "mega/train/batch_tensors.h"
+#include "mega/infer/softmax.h"
 #include "mega/train/evaluation/spread.h"
 
 namespace mega::train {
 namespace {
-
-using torch::Tensor;
 
 constexpr double k95 = 1.96;  // of a normal distribution lie within so many deviations
 constexpr size_t kShown = 12;
@@ -147,9 +145,12 @@ int64_t Answer::label() const { return std::max_element(outputs.begin(), outputs
 
 Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const data::Encoder& encoder,
                     int documents, const EvaluationOptions& options) {
-  const torch::NoGradGuard guard;
-  const bool was_training = model.is_training();
-  model.eval();
+  TorchPredictor predictor(model, options.device);
+  return evaluate(predictor, part, encoder, documents, options);
+}
+
+Evaluation evaluate(BatchPredictor& predictor, const data::Part& part, const data::Encoder& encoder,
+                    int documents, const EvaluationOptions& options) {
   const auto start = std::chrono::steady_clock::now();
 
   Evaluation result;
@@ -171,7 +172,8 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
 
   int64_t done = 0, turn = 0;
   std::vector<size_t> own;  // examples that this process read
-  const int64_t together = options.batch_positions > 0 ? options.batch_positions : model.positions_together();
+  const int64_t together =
+      options.batch_positions > 0 ? options.batch_positions : predictor.positions_together();
   data::BatchContext context;
   context.threads = options.threads;
   for (const auto& chosen : data::plan_once(lengths, {together, BatchUnit::tokens, true, documents})) {
@@ -179,29 +181,22 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
     std::vector<int64_t> examples;
     for (const int64_t i : chosen) examples.push_back(result.examples[static_cast<size_t>(i)]);
     const data::Batch batch = make_batch(part, encoder, examples, documents, context);
-    Tensor said;
-    try {
-      said = model.predict(to_sequences(batch, options.device));
-    } catch (const Error& error) {
-      fail(part.where(examples.front()), examples.size() > 1 ? " and those that were read with it" : "", ": ",
-           error.what());
-    }
-    if (result.objective == Objective::classification) said = torch::log_softmax(said, 1);
-    said = said.to(torch::kCPU, torch::kFloat32).contiguous();
-    const auto width = static_cast<size_t>(said.size(1));
-    const float* row = said.data_ptr<float>();
-    for (size_t i = 0; i < examples.size(); ++i, row += width) {
+    std::vector<std::vector<float>> said = predictor.outputs(batch);
+    for (size_t i = 0; i < examples.size(); ++i) {
       const auto at = static_cast<size_t>(chosen[i]);
       own.push_back(at);
       Answer& answer = result.answers[at];
       answer.length = lengths[at];
-      answer.outputs.assign(row, row + width);
       if (result.objective == Objective::classification) {
         const std::vector<int64_t>& classes = batch.targets.classes;
-        if (!classes.empty()) answer.loss = -static_cast<double>(row[classes[i]]);
-        for (float& x : answer.outputs) x = std::exp(x);
+        if (!classes.empty())
+          answer.loss = infer::exact_exp_sum(said[i]).log() -
+                        static_cast<double>(said[i][static_cast<size_t>(classes[i])]);
+        answer.outputs = infer::softmax(said[i]);
       } else {
+        answer.outputs = std::move(said[i]);
         to_target_units(answer.outputs, signature);
+        const size_t width = answer.outputs.size();
         for (size_t k = 0; k < width && outputs == width; ++k) {
           const double error = static_cast<double>(answer.outputs[k] - result.targets[at * width + k]);
           answer.loss += error * error / static_cast<double>(width);
@@ -214,7 +209,6 @@ Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const 
   }
   if (options.world != nullptr) share_answers(*options.world, own, result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  model.train(was_training);
   return result;
 }
 

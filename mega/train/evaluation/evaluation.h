@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "mega/data/batches.h"
-#include "mega/models/sequence_model.h"
 #include "mega/report/run_report.h"
+#include "mega/train/evaluation/batch_predictor.h"
 #include "mega/train/tasks/task.h"
 
 namespace mega::train {
 
 struct EvaluationOptions {
-  int64_t batch_positions = 0;  // examples of a batch times the longest, at least one; 0: the model's own
-  int64_t max_examples = 0;     // so many, evenly spread over all; 0: all
-  int64_t threads = 0;          // that read examples, as data.threads
-  torch::Device device = torch::kCPU;
+  int64_t batch_positions = 0;         // as positions_together of a BatchPredictor; 0: the predictor's own
+  int64_t max_examples = 0;            // so many, evenly spread over all; 0: all
+  int64_t threads = 0;                 // that read examples, as data.threads
+  torch::Device device = torch::kCPU;  // of a model
   std::function<void(int64_t done)> progress;
   distributed::World* world = nullptr;  // that shares the work; every process gets the whole evaluation
 };
@@ -51,6 +51,9 @@ struct Evaluation {
   std::optional<double> area_under_curve() const;  // of two classes, if there are examples of both
 };
 
+Evaluation evaluate(BatchPredictor& predictor, const data::Part& part, const data::Encoder& encoder,
+                    int documents, const EvaluationOptions& options);
+// By TorchPredictor.
 Evaluation evaluate(models::SequenceModel& model, const data::Part& part, const data::Encoder& encoder,
                     int documents, const EvaluationOptions& options);
 

@@ -54,6 +54,28 @@ TEST_F(SideBySideTest, AnswersAreThoseOfOneByOne) {
   }
 }
 
+TEST_F(SideBySideTest, ABatchIsReadWithoutItsPadding) {
+  const ImageClassifierOptions options = testing::tiny_image_classifier();
+  const Signature signature = testing::picture_signature(options);
+  testing::write_random_model(folder_ / "pictures", {options}, 1, &signature);
+  ThreadPool pool(2);
+  for (const bool pictures : {false, true}) {
+    const auto model = pictures ? open_model(folder_ / "pictures") : model_;
+    std::vector<data::Record> records = texts(7);
+    for (size_t i = 0; pictures && i < records.size(); ++i)
+      records[i].bytes.assign(9 * 14, static_cast<char>('a' + i));
+    std::vector<int64_t> examples = {6, 0, 3, 2};
+    data::Part part(records);
+    part.labels.assign(records.size(), 0);
+    const data::Batch batch = data::make_batch(part, model->encoder(), examples, 1);
+    SideBySide many(*model, pool);
+    const auto expected = many.outputs(records), outputs = many.outputs(batch);
+    ASSERT_EQ(outputs.size(), examples.size());
+    for (size_t i = 0; i < examples.size(); ++i)
+      EXPECT_EQ(outputs[i], expected[static_cast<size_t>(examples[i])]) << (pictures ? "picture" : "text");
+  }
+}
+
 TEST_F(SideBySideTest, TheFirstErrorIsThrown) {
   // Weights that make the outputs of long texts infinite are hard to come by: pixels that are too few are
   // not.
