@@ -61,6 +61,7 @@ struct WideFactors {
   using Input = float;
   using Element = float;
   using Product = FloatProduct;
+  static constexpr Accuracy kAccuracy = Accuracy::full;  // of weights
   static constexpr bool kCopies = false;
   static HWY_INLINE int64_t Depth(int64_t count) { return count; }
   static HWY_INLINE LeftFactor<float> Rows(const float* x, int64_t stride, int64_t, int64_t, float*) {
@@ -80,6 +81,7 @@ struct NarrowFactors {
   using Input = uint16_t;
   using Element = Pair;
   using Product = PairProduct<kNative>;
+  static constexpr Accuracy kAccuracy = Accuracy::bf16;
   static constexpr bool kCopies = true;
   static HWY_INLINE int64_t Depth(int64_t count) { return PairsOf(count); }
   static HWY_INLINE LeftFactor<Pair> Rows(const uint16_t* x, int64_t stride, int64_t rows, int64_t columns,
@@ -165,6 +167,7 @@ HWY_INLINE void DropRow(const AttentionBlockOf<T>& block, int64_t query, int64_t
 
 // Turns a row of products into exp(s - maximum), an online softmax over the tiles so far; returns the factor
 // by which the earlier tiles' sums must be rescaled.
+template <Accuracy kAccuracy>
 HWY_INLINE float SoftmaxRow(const ScoreRow& row, int64_t width, float* products, float& maximum, float& sum) {
   const Floats d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -177,20 +180,20 @@ HWY_INLINE float SoftmaxRow(const ScoreRow& row, int64_t width, float* products,
   }
   const float previous = maximum;
   maximum = hn::GetLane(hn::MaxOfLanes(d, largest));
-  const float added = ExpScores(products, end, maximum);
+  const float added = ExpScores<kAccuracy>(products, end, maximum);
   for (int64_t c = end; c < width; c += lanes) hn::Store(hn::Zero(d), d, products + c);
   const float correction = maximum == previous ? 1.0f : std::exp(previous - maximum);
   sum = sum * correction + added;
   return correction;
 }
 
-template <AttentionFunction kFunction>
+template <AttentionFunction kFunction, Accuracy kAccuracy>
 HWY_INLINE void WeightRow(const ScoreRow& row, int64_t width, float* products) {
   const Floats d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t end = std::min(width, round_up(row.visible, lanes));
   for (int64_t c = 0; c < end; c += lanes)
-    hn::Store(Weight<kFunction>(d, Score(d, row, products, c)).value, d, products + c);
+    hn::Store(Weight<kFunction, kAccuracy>(d, Score(d, row, products, c)).value, d, products + c);
   for (int64_t c = end; c < width; c += lanes) hn::Store(hn::Zero(d), d, products + c);
 }
 
@@ -235,10 +238,11 @@ void Forward(const AttentionBlockOf<typename Factors::Input>& block, int64_t beg
         const ScoreRow row = RowOf(block, i + r, j, count, hidden);
         float* products = scores + r * kKeyTile;
         if constexpr (kSoftmax) {
-          const float correction = SoftmaxRow(row, width, products, maxima[i + r], sums[i + r]);
+          const float correction =
+              SoftmaxRow<Factors::kAccuracy>(row, width, products, maxima[i + r], sums[i + r]);
           if (j > 0 && correction != 1.0f) ScaleRow(out + (i + r) * out_stride, block.values, correction);
         } else {
-          WeightRow<kFunction>(row, width, products);
+          WeightRow<kFunction, Factors::kAccuracy>(row, width, products);
         }
         if (block.dropout.active()) DropRow(block, i + r, j, width, products);
       }
@@ -262,7 +266,7 @@ void Forward(const AttentionBlockOf<typename Factors::Input>& block, int64_t beg
 
 // Computes a row of weights and score gradients from the products q.k and dout.v. On return `products` holds
 // the weights (with dropout) and `dproducts` the gradient of q.k.
-template <AttentionFunction kFunction, class T>
+template <AttentionFunction kFunction, Accuracy kAccuracy, class T>
 HWY_INLINE void BackwardRow(const AttentionBlockOf<T>& block, const AttentionGradientsOf<T>& gradients,
                             const ScoreRow& row, int64_t query, int64_t first_key, int64_t width,
                             float* HWY_RESTRICT products, float* HWY_RESTRICT dproducts) {
@@ -298,10 +302,10 @@ HWY_INLINE void BackwardRow(const AttentionBlockOf<T>& block, const AttentionGra
     }
     Vector p, ds;
     if constexpr (kSoftmax) {
-      p = BoundedExp(d, hn::Sub(s, hn::Set(d, normalizer)));
+      p = BoundedExp<kAccuracy>(d, hn::Sub(s, hn::Set(d, normalizer)));
       ds = only_key ? hn::Zero(d) : hn::Mul(p, hn::Sub(dp, hn::Set(d, inner)));
     } else {
-      const ValueAndSlope weight = Weight<kFunction>(d, s);
+      const ValueAndSlope weight = Weight<kFunction, kAccuracy>(d, s);
       p = weight.value;
       ds = hn::Mul(weight.slope, dp);
     }
@@ -369,8 +373,8 @@ void Backward(const AttentionBlockOf<typename Factors::Input>& block, int64_t be
                                values_transposed, dscores, kKeyTile);
       for (int64_t r = 0; r < rows; ++r) {
         const ScoreRow row = RowOf(block, i + r, j, count, hidden);
-        BackwardRow<kFunction>(block, gradients, row, i + r, j, width, scores + r * kKeyTile,
-                               dscores + r * kKeyTile);
+        BackwardRow<kFunction, Factors::kAccuracy>(block, gradients, row, i + r, j, width,
+                                                   scores + r * kKeyTile, dscores + r * kKeyTile);
       }
       const int64_t depth = Factors::Depth(rows);
       Multiply<Product, true>(count, values, depth, Factors::Transposed(scores, rows, width, tile),

@@ -12,6 +12,10 @@ HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// How exact a function is: to float rounding, or for a result that is rounded to bf16 next, which moves it by
+// up to 2^-9 of itself: to less than 2^-12.
+enum class Accuracy { full, bf16 };
+
 // A polynomial by Horner's rule; coefficients in ascending order.
 template <class D, size_t kCount, class V = hn::Vec<D>>
 HWY_INLINE V Polynomial(D d, V x, const float (&coefficients)[kCount]) {
@@ -34,18 +38,24 @@ HWY_INLINE V Clamp(D d, V x, float low, float high) {
 // exp(x) for -87 <= x <= 88, and the value at the nearer end beyond that.
 //
 // x = n ln 2 + r with |r| <= ln 2 / 2; exp(x) = 2^n (1 + r + r^2 Q(r)), where Q interpolates at Chebyshev
-// nodes (error 1e-8). Adding 1.5 2^23 leaves n as an integer in the lowest bits, and 127 there makes n the
-// exponent of 2^n.
-template <class D, class V = hn::Vec<D>>
+// nodes (error 1e-8); that for bf16 has the least largest error, 1.2e-4 of exp(x). Adding 1.5 2^23 leaves n
+// as an integer in the lowest bits, and 127 there makes n the exponent of 2^n.
+template <Accuracy kAccuracy = Accuracy::full, class D, class V = hn::Vec<D>>
 HWY_INLINE V ClampedExp(D d, V x) {
   static constexpr float kQ[] = {5.000000000e-01f, 1.666657627e-01f, 4.166655242e-02f, 8.363333531e-03f,
                                  1.392637612e-03f};
+  static constexpr float kShortQ[] = {5.039410366e-01f, 1.666281178e-01f};
   const hn::RebindToUnsigned<D> bits;
   const V bounded = Clamp(d, x, -87.0f, 88.0f);
   const V shift = hn::Set(d, 12582912.0f + 127.0f);
   const V shifted = hn::MulAdd(bounded, hn::Set(d, 1.44269504f), shift);
   const V n = hn::Sub(shifted, shift);
   const V scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, shifted)));
+  if constexpr (kAccuracy == Accuracy::bf16) {
+    const V r = hn::NegMulAdd(n, hn::Set(d, 0.69314718f), bounded);
+    const V rest = hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, kShortQ), r);
+    return hn::MulAdd(scale, rest, scale);
+  }
   // ln 2 in two parts: n times the first is exact.
   const V r =
       hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), hn::NegMulAdd(n, hn::Set(d, 0.693359375f), bounded));
@@ -54,17 +64,18 @@ HWY_INLINE V ClampedExp(D d, V x) {
 }
 
 // The same, but 0 for x < -87.
-template <class D, class V = hn::Vec<D>>
+template <Accuracy kAccuracy = Accuracy::full, class D, class V = hn::Vec<D>>
 HWY_INLINE V BoundedExp(D d, V x) {
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), ClampedExp(d, x));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), ClampedExp<kAccuracy>(d, x));
 }
 
 // 1 / x for finite x >= 1. Where the hardware estimate has 14 bits, one Newton step is much faster than a
 // division; the 12 bits (x86) or 8 bits (ARM) of other instruction sets would not even give 1 / 1 = 1.
-template <class D, class V = hn::Vec<D>>
+template <Accuracy kAccuracy = Accuracy::full, class D, class V = hn::Vec<D>>
 HWY_INLINE V Reciprocal(D d, V x) {
 #if HWY_TARGET == HWY_AVX3
   const V estimate = hn::ApproximateReciprocal(x);
+  if constexpr (kAccuracy == Accuracy::bf16) return estimate;
   return hn::Mul(estimate, hn::NegMulAdd(x, estimate, hn::Set(d, 2.0f)));
 #else
   return hn::Div(hn::Set(d, 1.0f), x);
