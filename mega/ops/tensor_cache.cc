@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 
 #include "mega/base/error.h"
 #include "mega/ops/phase.h"
@@ -14,79 +16,175 @@
 namespace mega::ops {
 namespace {
 
-constexpr size_t kAlignment = 64;   // of data; also the space in front of it that holds the block's size
-constexpr size_t kLarge = 1 << 20;  // smaller blocks come from malloc
-constexpr size_t kUnit =
-    1 << 16;  // large blocks are multiples of this, so that blocks of similar size are reusable
+constexpr size_t kAlignment = 64;
+constexpr size_t kLarge = 1 << 20;     // smaller blocks come from malloc
+constexpr size_t kUnit = 1 << 16;      // large blocks are multiples of this, so that few bytes are left over
+constexpr size_t kHugePage = 2 << 20;  // where the system has them, they save page faults and look-ups
+constexpr size_t kSegment = 64 << 20;  // least that is asked of the system at once
 
 struct Block {
-  void* begin;
+  char* begin;
   size_t size;
+  char* end() const { return begin + size; }
 };
 
-// Keeps idle blocks while the total stays within 1/16 of the highest use so far.
-class Blocks {
+size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
+// The first huge page at or after p.
+char* huge_page(char* p) {
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  return p + (round_up(address, kHugePage) - address);
+}
+
+// Addresses from which blocks are cut and to which they return. They take no memory until they are touched.
+// Of what was touched and is idle, as much keeps its memory as is, with what is in use, within 1/64 of the
+// highest use so far.
+class Arena {
  public:
-  // Of this size, or up to an eighth larger: batches of different lengths ask for ever other sizes.
-  Block take(size_t size) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      const auto found = idle_.lower_bound(size);
-      const bool fits = found != idle_.end() && found->first <= size + size / 8;
-      if (fits) size = found->first;
-      in_use_ += size;
-      highest_ = std::max(highest_, in_use_);
-      if (fits) {
-        const Block block{found->second, size};
-        idle_.erase(found);
-        idle_bytes_ -= size;
-        return block;
-      }
-      trim();
+  char* take(size_t size) {
+    size = round_up(size, kUnit);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    char* end = find(size);
+    if (end == nullptr) {
+      map_more(size);
+      end = find(size);
     }
-    void* begin = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    require(begin != MAP_FAILED, "out of memory: cannot allocate ", size >> 20, " MB for a tensor");
-    return {begin, size};
+    const Block block{end - size, size};
+    while (end != block.begin) {
+      const Range range = remove(std::prev(idle_.lower_bound(end)));
+      end = std::max(range.block.begin, block.begin);
+      add({{range.block.begin, static_cast<size_t>(end - range.block.begin)}, range.touched});
+    }
+    sizes_.emplace(block.begin, size);
+    in_use_ += size;
+    highest_ = std::max(highest_, in_use_);
+    trim();
+    return block.begin;
   }
 
-  void give_back(Block block) {
+  // False if the block is not from here.
+  bool give_back(void* block) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    in_use_ -= block.size;
-    idle_.emplace(block.size, block.begin);
-    idle_bytes_ += block.size;
+    const auto found = sizes_.find(block);
+    if (found == sizes_.end()) return false;
+    in_use_ -= found->second;
+    add({{static_cast<char*>(block), found->second}, /*touched=*/true});
+    sizes_.erase(found);
     trim();
+    return true;
   }
 
  private:
+  struct Range {
+    Block block;
+    bool touched;
+  };
+  using Ranges = std::map<char*, Range>;  // by address; touching ones differ in `touched`
+
+  // The end of the highest idle addresses that are enough, or null. New ones are below others, so that what
+  // was touched is used first.
+  char* find(size_t size) const {
+    Block run{nullptr, 0};
+    for (auto range = idle_.rbegin(); range != idle_.rend(); ++range) {
+      const Block& block = range->second.block;
+      run = block.end() == run.begin ? Block{block.begin, block.size + run.size} : block;
+      if (run.size >= size) return run.end();
+    }
+    return nullptr;
+  }
+
+  void map_more(size_t size) {
+    if (map(std::max(size, kSegment))) return;
+    while (!idle_.empty()) {
+      const Range range = remove(idle_.begin());
+      munmap(range.block.begin, range.block.size);
+    }
+    require(map(size), "out of memory: cannot allocate ", size >> 20, " MB for a tensor");
+  }
+
+  // Below the latest addresses, if possible: then a block may lie across both.
+  bool map(size_t size) {
+    size = round_up(size, kHugePage);
+    const size_t mapped = size + kHugePage;  // of which whole huge pages are used
+    char* wish = latest_ == nullptr ? nullptr : latest_ - mapped;
+    void* got = mmap(wish, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got == MAP_FAILED) return false;
+    auto* const begin = static_cast<char*>(got);
+    char* const first = begin + mapped == latest_ ? latest_ - size : huge_page(begin);
+    if (first > begin) munmap(begin, static_cast<size_t>(first - begin));
+    if (first + size < begin + mapped)
+      munmap(first + size, static_cast<size_t>(begin + mapped - first) - size);
+    madvise(first, size, MADV_HUGEPAGE);  // a wish, too
+    latest_ = first;
+    add({{first, size}, /*touched=*/false});
+    return true;
+  }
+
+  void add(Range range) {
+    if (range.block.size == 0) return;
+    const auto joins = [&](Ranges::iterator other) { return other->second.touched == range.touched; };
+    auto next = idle_.lower_bound(range.block.end());
+    if (next != idle_.end() && next->first == range.block.end() && joins(next))
+      range.block.size += remove(next).block.size;
+    const auto above = idle_.lower_bound(range.block.begin);
+    if (above != idle_.begin()) {
+      const auto before = std::prev(above);
+      if (before->second.block.end() == range.block.begin && joins(before)) {
+        const Block below = remove(before).block;
+        range.block = {below.begin, below.size + range.block.size};
+      }
+    }
+    idle_.emplace(range.block.begin, range);
+    if (range.touched) touched_ += range.block.size;
+  }
+
+  Range remove(Ranges::iterator which) {
+    const Range range = which->second;
+    idle_.erase(which);
+    if (range.touched) touched_ -= range.block.size;
+    return range;
+  }
+
+  // The whole huge pages of a range that hold memory.
+  static Block huge_pages(const Range& range) {
+    char *first = huge_page(range.block.begin), *last = huge_page(range.block.end() - kHugePage + 1);
+    return {first, range.touched && first < last ? static_cast<size_t>(last - first) : 0};
+  }
+
+  // Gives memory back, of the largest range first. Parts of huge pages stay: the system would take them
+  // apart.
   void trim() {
-    while (!idle_.empty() && idle_bytes_ + in_use_ > highest_ + highest_ / 16) {
-      const auto smallest = idle_.begin();
-      munmap(smallest->second, smallest->first);
-      idle_bytes_ -= smallest->first;
-      idle_.erase(smallest);
+    const size_t most = highest_ + highest_ / 64;
+    while (touched_ + in_use_ > most) {
+      const auto largest = std::max_element(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) {
+        return huge_pages(a.second).size < huge_pages(b.second).size;
+      });
+      if (largest == idle_.end()) return;
+      Block freed = huge_pages(largest->second);
+      if (freed.size == 0) return;
+      freed.size = std::min(freed.size, round_up(touched_ + in_use_ - most, kHugePage));
+      const Block block = remove(largest).block;
+      madvise(freed.begin, freed.size, MADV_DONTNEED);
+      add({freed, /*touched=*/false});
+      add({{block.begin, static_cast<size_t>(freed.begin - block.begin)}, /*touched=*/true});
+      add({{freed.end(), static_cast<size_t>(block.end() - freed.end())}, /*touched=*/true});
     }
   }
 
   std::mutex mutex_;
-  std::multimap<size_t, void*> idle_;
-  size_t idle_bytes_ = 0, in_use_ = 0, highest_ = 0;
+  Ranges idle_;
+  std::unordered_map<void*, size_t> sizes_;  // of the blocks in use
+  char* latest_ = nullptr;                   // where what was mapped last begins
+  size_t touched_ = 0;                       // idle bytes that may hold memory
+  size_t in_use_ = 0, highest_ = 0;
 };
 
-Blocks& blocks() {
-  static auto* const instance = new Blocks();  // outlives every tensor
+Arena& arena() {
+  static auto* const instance = new Arena();  // outlives every tensor
   return *instance;
 }
 
-// A block starts with its size; the data follows at the next multiple of the alignment.
-void release(void* data) {
-  if (data == nullptr) return;
-  char* block = static_cast<char*>(data) - kAlignment;
-  const size_t size = *reinterpret_cast<size_t*>(block);
-  if (size >= kLarge) {
-    blocks().give_back({block, size});
-  } else {
-    std::free(block);
-  }
+void release(void* block) {
+  if (!arena().give_back(block)) std::free(block);
 }
 
 class TensorCache final : public at::Allocator {
@@ -94,14 +192,10 @@ class TensorCache final : public at::Allocator {
   at::DataPtr allocate(size_t bytes) MEGA_ALLOCATE_CONST override {
     if (bytes == 0) return {nullptr, nullptr, &release, at::kCPU};
     const PhaseMark mark(Phase::allocation);
-    const size_t unit = bytes >= kLarge ? kUnit : kAlignment;
-    const size_t size = (bytes + kAlignment + unit - 1) / unit * unit;
-    const Block block =
-        size >= kLarge ? blocks().take(size) : Block{std::aligned_alloc(kAlignment, size), size};
-    require(block.begin != nullptr, "out of memory: cannot allocate ", bytes, " bytes for a tensor");
-    *static_cast<size_t*>(block.begin) = block.size;
-    void* data = static_cast<char*>(block.begin) + kAlignment;
-    return {data, data, &release, at::kCPU};
+    void* block =
+        bytes >= kLarge ? arena().take(bytes) : std::aligned_alloc(kAlignment, round_up(bytes, kAlignment));
+    require(block != nullptr, "out of memory: cannot allocate ", bytes, " bytes for a tensor");
+    return {block, block, &release, at::kCPU};
   }
   at::DeleterFnPtr raw_deleter() const override { return &release; }
 #if MEGA_TORCH_2
