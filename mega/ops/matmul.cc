@@ -4,6 +4,8 @@
 #include <array>
 #include <dnnl.hpp>
 #include <map>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 
 #include "mega/base/error.h"
@@ -48,11 +50,13 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
-// A product of given types, sizes, strides and addend.
+// A product of given types, sizes, strides and addend. Where oneDNN has only its older implementation, which
+// adds up in float32 in memory for all of `out`, there is nothing to run, and it is done in pieces.
 struct Primitive {
   memory::desc a, b, out, bias;
-  dnnl::matmul run;
+  std::optional<dnnl::matmul> run;
 };
+constexpr int64_t kRowsAtOnce = 512;
 
 Primitive make_primitive(const memory::desc& a, const memory::desc& b, const memory::desc& out,
                          const memory::desc& bias, bool accumulate) {
@@ -67,7 +71,9 @@ Primitive make_primitive(const memory::desc& a, const memory::desc& b, const mem
 #else
   const dnnl::matmul::primitive_desc chosen({a, b, bias, out}, attributes, engine());
 #endif
-  return {a, b, out, bias, dnnl::matmul(chosen)};
+  const bool in_pieces = out.data_type() == memory::data_type::bf16 && out.dims()[0] > kRowsAtOnce &&
+                         std::string_view(chosen.impl_info_str()).starts_with("gemm");
+  return {a, b, out, bias, in_pieces ? std::nullopt : std::make_optional<dnnl::matmul>(chosen)};
 }
 
 memory::desc describe(int64_t rows, int64_t columns, memory::data_type type, int64_t stride,
@@ -113,6 +119,13 @@ void multiply(const Sizes& size, NarrowMatrix a, NarrowMatrix b, Out* out, int64
               const Addend& addend) {
   try {
     const Primitive& made = primitive<Out>(size, a, b, out_stride, addend);
+    if (!made.run) {
+      for (int64_t row = 0; row < size.rows; row += kRowsAtOnce)
+        multiply({std::min(kRowsAtOnce, size.rows - row), size.columns, size.depth},
+                 {a.data + row * (a.transposed ? 1 : a.stride), a.stride, a.transposed}, b,
+                 out + row * out_stride, out_stride, addend);
+      return;
+    }
     const auto wrap = [](const memory::desc& shape, const void* data) {
       return memory(shape, engine(), const_cast<void*>(data));
     };
@@ -121,7 +134,7 @@ void multiply(const Sizes& size, NarrowMatrix a, NarrowMatrix b, Out* out, int64
                                                  {DNNL_ARG_DST, wrap(made.out, out)}};
     if (addend.bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, wrap(made.bias, addend.bias));
     thread_local dnnl::stream stream(engine());
-    made.run.execute(stream, arguments);
+    made.run->execute(stream, arguments);
     stream.wait();
   } catch (const dnnl::error& error) {
     fail("matrix product of (", size.rows, ", ", size.depth, ") by (", size.depth, ", ", size.columns,

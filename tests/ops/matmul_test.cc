@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "mega/ops/precision.h"
 #include "tests/compare.h"
 
 namespace mega::ops {
@@ -37,6 +40,24 @@ TEST(Matmul, AddsBiasAndWhatWasThere) {
   const Tensor out = before.clone();
   matmul({a}, {b}, out, {.accumulate = true, .bias = bias.data_ptr<float>()});
   EXPECT_LT(distance(out, before + bias + torch::matmul(a, b)), 1e-6);
+}
+
+// Rows of a wider matrix, which oneDNN multiplies otherwise, and more of them than are done at once.
+TEST(Matmul, InBf16TakesManyRowsOfAWiderMatrix) {
+  if (available_precision(Precision::bf16) != Precision::bf16) GTEST_SKIP() << "no bf16 arithmetic here";
+  torch::manual_seed(3);
+  const auto narrow = [](const Tensor& x) { return x.to(torch::kBFloat16); };
+  const Tensor wide = narrow(torch::randn({1300, 96})), b = narrow(torch::randn({32, 48})),
+               bias = torch::randn({48});
+  const Tensor from = wide.narrow(1, 64, 32), to = narrow(torch::randn({1300, 80})).narrow(1, 16, 48);
+  for (const bool accumulate : {false, true}) {
+    const Tensor before = to.to(torch::kFloat32).clone();
+    matmul({from}, {b}, to, {accumulate, bias.data_ptr<float>()});
+    Tensor expected = torch::matmul(from.to(torch::kFloat32), b.to(torch::kFloat32)) + bias;
+    if (accumulate) expected += before;
+    const Tensor error = (to.to(torch::kFloat32) - expected).abs();
+    EXPECT_LE((error - expected.abs() * std::ldexp(1.0, -8)).max().item<float>(), 1e-3F);
+  }
 }
 
 TEST(Matmul, OfDepthZeroIsZero) {
