@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
+#include <cstdlib>
 #include <vector>
 
 namespace mega {
 
 inline constexpr size_t kCacheLine = 64;
+inline constexpr size_t kHugePage = 2 << 20;
+
+// Uninitialised memory for std::free, if it is large in huge pages where the system has them: they save page
+// faults and look-ups of addresses. Throws std::bad_alloc.
+void* allocate_aligned(size_t size);
 
 template <class T>
 struct AlignedAllocator {
@@ -17,10 +22,8 @@ struct AlignedAllocator {
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) {}
 
-  T* allocate(size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(kCacheLine)));
-  }
-  void deallocate(T* memory, size_t) { ::operator delete(memory, std::align_val_t(kCacheLine)); }
+  T* allocate(size_t count) { return static_cast<T*>(allocate_aligned(count * sizeof(T))); }
+  void deallocate(T* memory, size_t) { std::free(memory); }
 
   friend bool operator==(AlignedAllocator, AlignedAllocator) { return true; }
 };

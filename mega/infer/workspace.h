@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
-#include <new>
 
 #include "mega/base/aligned.h"
 #include "mega/infer/thread_pool.h"
@@ -46,8 +46,7 @@ class Workspace {
     Piece& piece = pieces_[purpose];
     if (piece.size < count) {
       piece.memory.reset();  // first, so that old and new memory never coexist
-      piece.memory.reset(static_cast<float*>(
-          ::operator new(static_cast<size_t>(count) * sizeof(float), std::align_val_t(kCacheLine))));
+      piece.memory.reset(static_cast<float*>(allocate_aligned(static_cast<size_t>(count) * sizeof(float))));
       piece.size = count;
     }
     return piece.memory.get();
@@ -61,7 +60,7 @@ class Workspace {
 
  private:
   struct Free {
-    void operator()(float* memory) const { ::operator delete(memory, std::align_val_t(kCacheLine)); }
+    void operator()(float* memory) const { std::free(memory); }
   };
   struct Piece {
     std::unique_ptr<float, Free> memory;

@@ -56,7 +56,7 @@ struct Primitive {
   memory::desc a, b, out, bias;
   std::optional<dnnl::matmul> run;
 };
-constexpr int64_t kRowsAtOnce = 512;
+constexpr int64_t kRowsAtOnce = 512;  // whose sums stay in the cache
 
 Primitive make_primitive(const memory::desc& a, const memory::desc& b, const memory::desc& out,
                          const memory::desc& bias, bool accumulate) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "mega/base/aligned.h"
 #include "mega/base/error.h"
 #include "mega/ops/phase.h"
 #include "mega/ops/torch.h"
@@ -16,10 +17,8 @@
 namespace mega::ops {
 namespace {
 
-constexpr size_t kAlignment = 64;
 constexpr size_t kLarge = 1 << 20;     // smaller blocks come from malloc
 constexpr size_t kUnit = 1 << 16;      // large blocks are multiples of this, so that few bytes are left over
-constexpr size_t kHugePage = 2 << 20;  // where the system has them, they save page faults and look-ups
 constexpr size_t kSegment = 64 << 20;  // least that is asked of the system at once
 
 struct Block {
@@ -36,7 +35,7 @@ char* huge_page(char* p) {
 }
 
 // Addresses from which blocks are cut and to which they return. They take no memory until they are touched.
-// Of what was touched and is idle, as much keeps its memory as is, with what is in use, within 1/64 of the
+// What was touched and is idle keeps its memory as long as it is, with what is in use, at most 1/64 above the
 // highest use so far.
 class Arena {
  public:
@@ -105,7 +104,7 @@ class Arena {
   bool map(size_t size) {
     size = round_up(size, kHugePage);
     const size_t mapped = size + kHugePage;  // of which whole huge pages are used
-    char* wish = latest_ == nullptr ? nullptr : latest_ - mapped;
+    char* wish = reinterpret_cast<uintptr_t>(latest_) > mapped ? latest_ - mapped : nullptr;
     void* got = mmap(wish, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED) return false;
     auto* const begin = static_cast<char*>(got);
@@ -174,7 +173,7 @@ class Arena {
   Ranges idle_;
   std::unordered_map<void*, size_t> sizes_;  // of the blocks in use
   char* latest_ = nullptr;                   // where what was mapped last begins
-  size_t touched_ = 0;                       // idle bytes that may hold memory
+  size_t touched_ = 0;                       // idle bytes that were in use before
   size_t in_use_ = 0, highest_ = 0;
 };
 
@@ -184,7 +183,8 @@ Arena& arena() {
 }
 
 void release(void* block) {
-  if (!arena().give_back(block)) std::free(block);
+  const bool large = reinterpret_cast<uintptr_t>(block) % kUnit == 0;  // or by chance
+  if (!large || !arena().give_back(block)) std::free(block);
 }
 
 class TensorCache final : public at::Allocator {
@@ -192,9 +192,7 @@ class TensorCache final : public at::Allocator {
   at::DataPtr allocate(size_t bytes) MEGA_ALLOCATE_CONST override {
     if (bytes == 0) return {nullptr, nullptr, &release, at::kCPU};
     const PhaseMark mark(Phase::allocation);
-    void* block =
-        bytes >= kLarge ? arena().take(bytes) : std::aligned_alloc(kAlignment, round_up(bytes, kAlignment));
-    require(block != nullptr, "out of memory: cannot allocate ", bytes, " bytes for a tensor");
+    void* block = bytes >= kLarge ? arena().take(bytes) : allocate_aligned(bytes);
     return {block, block, &release, at::kCPU};
   }
   at::DeleterFnPtr raw_deleter() const override { return &release; }

@@ -1,4 +1,5 @@
-// An allocator for libtorch's CPU tensors that caches large freed blocks.
+// An allocator for libtorch's CPU tensors that keeps the memory of freed ones, in huge pages where the system
+// has them, as far as it does not exceed the highest use.
 //
 // A training step frees and reallocates the same hundreds of megabytes over and over. The C library returns
 // blocks of that size to the system, and page-faulting them in again takes a quarter of the step's time.

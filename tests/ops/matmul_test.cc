@@ -60,6 +60,18 @@ TEST(Matmul, InBf16TakesManyRowsOfAWiderMatrix) {
   }
 }
 
+TEST(Matmul, InBf16TakesManyRowsOfATranspose) {
+  if (available_precision(Precision::bf16) != Precision::bf16) GTEST_SKIP() << "no bf16 arithmetic here";
+  torch::manual_seed(4);
+  const auto narrow = [](const Tensor& x) { return x.to(torch::kBFloat16); };
+  const Tensor wide = narrow(torch::randn({32, 1400})), b = narrow(torch::randn({32, 48}));
+  const Tensor from = wide.narrow(1, 64, 1300), to = narrow(torch::zeros({1300, 80})).narrow(1, 16, 48);
+  matmul({from, true}, {b}, to);
+  const Tensor expected = torch::matmul(from.t().to(torch::kFloat32), b.to(torch::kFloat32));
+  const Tensor error = (to.to(torch::kFloat32) - expected).abs();
+  EXPECT_LE((error - expected.abs() * std::ldexp(1.0, -8)).max().item<float>(), 1e-3F);
+}
+
 TEST(Matmul, OfDepthZeroIsZero) {
   const Tensor out = torch::ones({3, 2});
   matmul({torch::empty({3, 0})}, {torch::empty({0, 2})}, out);

@@ -1,7 +1,7 @@
 #include "mega/infer/layers/key_value_cache.h"
 
 #include <algorithm>
-#include <new>
+#include <cstdlib>
 
 #include "mega/base/aligned.h"
 
@@ -36,10 +36,9 @@ void load(const void* from, int64_t count, WeightType type, uint16_t* to) {
 
 }  // namespace
 
-KeyValueCache::Page KeyValueCache::make_page() const {
-  const auto size = static_cast<size_t>(page_bytes());
-  return {static_cast<std::byte*>(::operator new (size, std::align_val_t{kCacheLine})),
-          [](std::byte* memory) { ::operator delete (memory, std::align_val_t{kCacheLine}); }};
+KeyValueCache::Page KeyValueCache::make_pages(int64_t count) const {
+  return {static_cast<std::byte*>(allocate_aligned(static_cast<size_t>(count * page_bytes()))),
+          [](std::byte* memory) { std::free(memory); }};
 }
 
 KeyValueCache::KeyValueCache(const KeyValueCache& other)
@@ -51,7 +50,7 @@ KeyValueCache::KeyValueCache(const KeyValueCache& other)
       pages_(other.pages_) {
   const int64_t used = size_ % page_;
   if (used == 0) return;
-  Page copy = make_page();
+  Page copy = make_pages(1);
   const std::byte* from = pages_.back().get();
   std::copy_n(from, used * shared_ * element_bytes(), copy.get());
   std::copy_n(from + keys_bytes(), used * values_ * element_bytes(), copy.get() + keys_bytes());
@@ -59,10 +58,13 @@ KeyValueCache::KeyValueCache(const KeyValueCache& other)
 }
 
 void KeyValueCache::append(kernels::ConstRows keys, kernels::ConstRows values, int64_t begin, int64_t count) {
+  if (const int64_t more = (size_ + count + page_ - 1) / page_ - pages(); more > 0) {
+    const Page first = make_pages(more);
+    for (int64_t i = 0; i < more; ++i) pages_.emplace_back(first, first.get() + i * page_bytes());
+  }
   for (int64_t row = begin; row < begin + count; ++row, ++size_) {
     const int64_t slot = size_ % page_;
-    if (slot == 0) pages_.push_back(make_page());
-    std::byte* page = pages_.back().get();
+    std::byte* page = pages_[static_cast<size_t>(size_ / page_)].get();
     store(keys[row], shared_, type_, page, slot * shared_);
     store(values[row], values_, type_, page + keys_bytes(), slot * values_);
   }

@@ -57,7 +57,8 @@ class KeyValueCache {
   // Keys (page, Z), then values (page, V). Uninitialised: a position is written before it is read.
   using Page = std::shared_ptr<std::byte>;
 
-  Page make_page() const;
+  // So many pages next to each other: the first, which keeps the memory of all.
+  Page make_pages(int64_t count) const;
 
   int64_t element_bytes() const { return type_ == kernels::WeightType::bf16 ? 2 : 4; }
   int64_t keys_bytes() const { return page_ * shared_ * element_bytes(); }
