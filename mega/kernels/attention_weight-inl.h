@@ -26,8 +26,8 @@ constexpr float kLaplaceInverse = static_cast<float>(1.0 / (0.282095 * 1.4142135
 constexpr float kLaplaceSlope = static_cast<float>(1.0 / (0.282095 * 2.5066282746310002));
 
 // (1 + erf(x)) / 2, given e = exp(-x^2), accurate where it is small, too: (1 - erf(|x|)) / 2 = e t P(t) with
-// t = 1 / (1 + |x| / 2), to 3e-7 of itself, or 8e-5 for bf16. P is the polynomial with the least largest
-// error. Unlike erf itself, this needs no other one near zero.
+// t = 1 / (1 + |x| / 2), to 3e-7 of itself, or for bf16 8e-5 and what t lacks. P is the polynomial with the
+// least largest error. Unlike erf itself, this needs no other one near zero.
 template <Accuracy kAccuracy>
 HWY_INLINE Vector HalfErf(Floats d, Vector x, Vector e) {
   static constexpr float kP[] = {1.410439461e-01f,  1.411749125e-01f,  1.216431782e-01f,

@@ -12,8 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How exact a function is: to float rounding, or for a result that is rounded to bf16 next, which moves it by
-// up to 2^-9 of itself: to less than 2^-12.
+// How exact a function is: to float rounding, or for what is rounded to bf16, which moves it by up to 2^-8 of
+// itself: to less than 2^-11.
 enum class Accuracy { full, bf16 };
 
 // A polynomial by Horner's rule; coefficients in ascending order.

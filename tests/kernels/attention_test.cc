@@ -306,6 +306,47 @@ TEST(AttentionKernel, AgreesWithLoops) { check_cases(check); }
 
 TEST(AttentionKernel, AgreesWithLoopsInBf16) { check_cases(check_narrow); }
 
+// One key with a value of 1, so that the output is its weight, which is rounded once (2^-8); of softmax two
+// keys with scores 0 and s, so that the normalizer, which is not rounded, is log(1 + exp(s)).
+TEST(AttentionKernel, WeightsInBf16AreAsExactAsBf16KeepsThem) {
+  constexpr int64_t kQueries = 1000;
+  Matrix scores(kQueries, 1), zero_and_one(2, 1);
+  float next = -8.0f;
+  scores.fill([&] { return next += 0.0115f; });
+  const NarrowMatrix q(scores);
+  q.widen(scores);
+  zero_and_one(0, 0) = 0.0f;
+  zero_and_one(1, 0) = 1.0f;
+  const NarrowMatrix k(zero_and_one);
+  NarrowAttentionBlock block;
+  block.queries = kQueries;
+  block.shared = block.values = 1;
+  block.q = q.data(), block.q_stride = q.stride();
+  block.k_stride = block.v_stride = k.stride();
+  const auto scratch = mega::testing::aligned_floats(attention_scratch(kQueries, 1, 1));
+  for_each_target([&] {
+    Matrix out(kQueries, 1), normalizer(1, kQueries);
+    block.keys = 1;
+    block.k = block.v = k.data() + k.stride();
+    block.function = AttentionFunction::laplace;
+    attention_forward(block, 0, kQueries, out.data(), out.stride(), normalizer.data(), scratch.get());
+    for (int64_t i = 0; i < kQueries; ++i) {
+      const double x = (static_cast<double>(scores(i, 0)) - 0.707107) / (0.282095 * std::sqrt(2.0));
+      const double weight = 0.5 * std::erfc(-x);
+      if (weight < 1e-6) continue;  // where the rounding of x^2 counts, too
+      ASSERT_NEAR(out(i, 0), weight, weight * (std::ldexp(1.0, -8) + std::ldexp(1.0, -11))) << scores(i, 0);
+    }
+    block.keys = 2;
+    block.k = block.v = k.data();
+    block.function = AttentionFunction::softmax;
+    attention_forward(block, 0, kQueries, out.data(), out.stride(), normalizer.data(), scratch.get());
+    for (int64_t i = 0; i < kQueries; ++i) {
+      const double e = std::exp(static_cast<double>(scores(i, 0)));
+      ASSERT_NEAR(normalizer(0, i), std::log1p(e), std::ldexp(1.0, -11) * std::min(e, 1 / e) + 2e-6);
+    }
+  });
+}
+
 // With a causal mask and padding at the first keys, the first queries see no key.
 TEST(AttentionKernel, QueryWithoutVisibleKeysGivesZero) {
   for (const auto function :
