@@ -28,14 +28,13 @@ namespace {
 // The engine runs what it can; libtorch the baselines, and other devices than this machine's processor.
 class Classifier {
  public:
-  Classifier(ModelFile file, std::optional<PictureSize> size, torch::Device device, int threads)
-      : pool_(threads) {
+  Classifier(const std::filesystem::path& path, ModelFile file, std::optional<PictureSize> size,
+             torch::Device device, int threads) {
     if (file.options.kind().runs_in_engine() && device.is_cpu()) {
-      const std::string where = file.where;
-      engine_ = infer::open_model(std::move(file), where, size);
-      predictor_ = std::make_unique<train::EnginePredictor>(*engine_, pool_);
+      engine_ = infer::open_model(std::move(file), path.string(), size);
+      predictor_ = std::make_unique<train::EnginePredictor>(*engine_, pool_.emplace(threads));
     } else {
-      modules_ = train::load_model(file.where, size).model;
+      modules_ = train::load_model(path, size).model;
       modules_->to(device);
       predictor_ = std::make_unique<train::TorchPredictor>(*modules_, device);
     }
@@ -44,7 +43,7 @@ class Classifier {
   train::BatchPredictor& predictor() const { return *predictor_; }
 
  private:
-  infer::ThreadPool pool_;
+  std::optional<infer::ThreadPool> pool_;
   std::shared_ptr<const infer::SequenceModel> engine_;
   std::shared_ptr<models::SequenceModel> modules_;
   std::unique_ptr<train::BatchPredictor> predictor_;
@@ -119,7 +118,7 @@ void Evaluate::run_classifier() {
     size = PictureSize{image->height, image->width};
     signature.input = recipe.input;
   }
-  const Classifier classifier(std::move(file), size, train::parse_device(device), threads);
+  const Classifier classifier(where, std::move(file), size, train::parse_device(device), threads);
 
   const data::Dataset dataset = load_dataset(data::dataset_request(recipe, signature.classes));
   data::Part part = dataset.part(parse_split(split));

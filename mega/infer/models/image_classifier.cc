@@ -35,6 +35,7 @@ void ImageClassifier::resize(PictureSize size) {
   const ImageClassifierOptions before = std::get<ImageClassifierOptions>(file_.options.model);
   if (!encoder_) signature_.input.input = ImageInput();  // the file does not say, but it reads pictures
   set_picture_size(file_.options, signature_.input, size);
+  validate(file_.options);
   if (encoder_) encoder_.emplace(signature_);
   const auto& after = std::get<ImageClassifierOptions>(file_.options.model);
   if (before.grid() == after.grid()) return;
