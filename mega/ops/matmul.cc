@@ -59,7 +59,7 @@ struct Primitive {
 constexpr int64_t kRowsAtOnce = 512;  // whose sums stay in the cache
 
 Primitive make_primitive(const memory::desc& a, const memory::desc& b, const memory::desc& out,
-                         const memory::desc& bias, bool accumulate) {
+                         const memory::desc& bias, bool accumulate, bool divisible) {
   dnnl::primitive_attr attributes;
   if (accumulate) {
     dnnl::post_ops after;
@@ -71,8 +71,7 @@ Primitive make_primitive(const memory::desc& a, const memory::desc& b, const mem
 #else
   const dnnl::matmul::primitive_desc chosen({a, b, bias, out}, attributes, engine());
 #endif
-  const bool in_pieces = out.data_type() == memory::data_type::bf16 && out.dims()[0] > kRowsAtOnce &&
-                         std::string_view(chosen.impl_info_str()).starts_with("gemm");
+  const bool in_pieces = divisible && std::string_view(chosen.impl_info_str()).starts_with("gemm");
   return {a, b, out, bias, in_pieces ? std::nullopt : std::make_optional<dnnl::matmul>(chosen)};
 }
 
@@ -110,7 +109,7 @@ const Primitive& primitive(const Sizes& size, const NarrowMatrix& a, const Narro
                                    describe(size.depth, size.columns, kNarrow, b.stride, b.transposed),
                                    describe(size.rows, size.columns, kOut, out_stride),
                                    biased ? describe(1, size.columns, kWide, size.columns) : memory::desc(),
-                                   addend.accumulate))
+                                   addend.accumulate, kOut == kNarrow && size.rows > kRowsAtOnce))
       .first->second;
 }
 
