@@ -53,8 +53,8 @@ std::span<Number> piece(std::span<Number> all, int i, int n) {
 
 }  // namespace
 
-Mesh::Mesh(Members members, std::vector<Socket> peers, Monitor& monitor)
-    : members_(std::move(members)), peers_(std::move(peers)), monitor_(monitor) {}
+Mesh::Mesh(Members members, std::vector<Socket> sockets, Monitor& monitor)
+    : members_(std::move(members)), peers_(std::move(sockets)), monitor_(monitor) {}
 
 void Mesh::shut_down() const {
   for (const Socket& peer : peers_) peer.shut_down();

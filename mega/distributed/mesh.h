@@ -16,8 +16,8 @@ namespace mega::distributed {
 
 class Mesh final : public Communicator {
  public:
-  // `peers`: by rank, with none at this process's own. The monitor must outlive it.
-  Mesh(Members members, std::vector<Socket> peers, Monitor& monitor);
+  // `sockets`: by rank, none at this process's own. The monitor must outlive it.
+  Mesh(Members members, std::vector<Socket> sockets, Monitor& monitor);
 
   int rank() const override { return members_.rank; }
   int size() const override { return members_.size(); }

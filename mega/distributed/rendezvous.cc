@@ -177,8 +177,8 @@ Meeting arrive(const Placement& placement, Socket link, const Address& own) {
 void connect_all(Meeting& meeting, Gate& gate, const Placement& placement, int channels) {
   const Deadline deadline = Clock::now() + std::chrono::seconds(60);
   const int size = meeting.members.size(), rank = placement.rank;
-  meeting.peers.resize(static_cast<size_t>(channels));
-  for (auto& peers : meeting.peers) peers.resize(static_cast<size_t>(size));
+  meeting.sockets.resize(static_cast<size_t>(channels));
+  for (auto& sockets : meeting.sockets) sockets.resize(static_cast<size_t>(size));
   for (int other = 0; other < rank; ++other) {
     const Address& address = meeting.members.all[static_cast<size_t>(other)].address;
     for (int channel = 0; channel < channels; ++channel) {
@@ -186,7 +186,7 @@ void connect_all(Meeting& meeting, Gate& gate, const Placement& placement, int c
         Socket socket = connect_to(address.host, address.port, deadline);
         introduce(socket, placement.token, deadline);
         send_message(socket, json{{"rank", rank}, {"channel", channel}}.dump(), deadline);
-        meeting.peers[static_cast<size_t>(channel)][static_cast<size_t>(other)] = std::move(socket);
+        meeting.sockets[static_cast<size_t>(channel)][static_cast<size_t>(other)] = std::move(socket);
       } catch (const Error& error) {
         throw RunLost(meeting.members.name(rank) + " found no way to " + meeting.members.name(other) + ": " +
                       error.what());
@@ -197,7 +197,7 @@ void connect_all(Meeting& meeting, Gate& gate, const Placement& placement, int c
     auto guest = gate.next(deadline);
     if (!guest) throw RunLost(meeting.members.name(rank) + ": not all ranks above found the way here");
     const json who = json::parse(guest->message);
-    Socket& place = meeting.peers.at(who.at("channel").get<size_t>()).at(who.at("rank").get<size_t>());
+    Socket& place = meeting.sockets.at(who.at("channel").get<size_t>()).at(who.at("rank").get<size_t>());
     place = std::move(guest->socket);
   }
 }

@@ -14,8 +14,8 @@ namespace mega::distributed {
 
 struct Meeting {
   Members members;
-  std::vector<Socket> links;               // as Monitor takes them
-  std::vector<std::vector<Socket>> peers;  // of each channel, as Mesh takes them
+  std::vector<Socket> links;                 // as Monitor takes them
+  std::vector<std::vector<Socket>> sockets;  // of each channel, as Mesh takes them
 };
 
 // A RunLost that names who is missing or does not fit, at every process that came.

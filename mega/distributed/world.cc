@@ -17,8 +17,8 @@ World::World(const Placement& placement) : local_size_(placement.local_size) {
   });
   {
     const std::lock_guard lock(mutex_);
-    common_ = std::make_unique<Mesh>(members_, std::move(meeting.peers[0]), *monitor_);
-    gradients_ = std::make_unique<Mesh>(members_, std::move(meeting.peers[1]), *monitor_);
+    common_ = std::make_unique<Mesh>(members_, std::move(meeting.sockets[0]), *monitor_);
+    gradients_ = std::make_unique<Mesh>(members_, std::move(meeting.sockets[1]), *monitor_);
     if (!lost_) return;
   }
   common_->shut_down();

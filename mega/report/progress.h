@@ -52,7 +52,7 @@ struct ProgressState {
   bool last = false;   // show elapsed instead of remaining time
 };
 
-// At most `width` columns; `width` 0: any length, no bar. Where there is little room, the bar gets shorter,
+// At most `width` columns; `width` 0: any length, no bar. If the line is too long, the bar gets shorter,
 // then the least important parts are left out: details from the last, the count, the share, the end of the
 // title; never the bar and the time.
 std::string progress_line(const ProgressState& state, int64_t width);
