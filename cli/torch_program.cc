@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "mega/base/error.h"
+#include "mega/base/system/blas_kernels.h"
 #include "mega/base/system/wait_policy.h"
 
 namespace mega::cli {
@@ -34,6 +35,7 @@ fs::path find_torch_program() {
 void run_torch_program(char** arguments) {
   const fs::path program = find_torch_program();
   let_idle_threads_sleep();
+  choose_blas_kernels();
   std::fflush(nullptr);
   execv(program.c_str(), arguments);
   fail(program.string(), ": cannot be run: ", std::strerror(errno));
