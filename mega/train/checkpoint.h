@@ -24,7 +24,7 @@ struct TrainingState {
   data::Cursor cursor;
   double seconds = 0.0;          // spent on updates,
   double waiting_seconds = 0.0;  // of which waiting for batches
-  double wall_seconds = 0.0;     // of the whole run so far; known where there is a time budget
+  double wall_seconds = 0.0;     // of the whole run so far, by its clock; known where there is a time budget
   int64_t planned = 0;           // updates in all, as last planned where there is a time budget,
   double budget_seconds = 0.0;   // of so many seconds
   Scores best;

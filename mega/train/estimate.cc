@@ -129,15 +129,16 @@ double sgemm_gflops() {
   return 2e-9 * static_cast<double>(kSize * kSize * kSize) / best;
 }
 
-UpdateCost measure_update(Task& task, const TrainOptions& options, distributed::World* world) {
+UpdateCost measure_update(Task& task, const TrainOptions& options, const RunClock& clock,
+                          distributed::World* world) {
   constexpr double kLongEnough = 2.0, kTooLong = 20.0;
   constexpr int kFewest = 4, kMost = 16;  // several, because batches differ in length
   double drawn = 0.0;
   const auto run = [&] {
     drawn += static_cast<double>(task.draw(1));
-    const auto start = Clock::now();
+    const double start = clock.seconds();
     if (const torch::Tensor sum = task.loss(0).sum; sum.defined()) sum.backward();
-    const double seconds = seconds_since(start);
+    const double seconds = clock.seconds() - start;
     return world == nullptr ? seconds : world->lead(seconds);  // all do as many
   };
   // Save the running statistics of batch norms, which change with every batch.

@@ -6,6 +6,7 @@
 
 #include "mega/config/recipe/presets.h"
 #include "mega/ops/torch.h"
+#include "mega/train/run_clock.h"
 #include "mega/train/tasks/job.h"
 
 namespace mega::train {
@@ -30,6 +31,7 @@ void require_disk(const std::filesystem::path& folder, double checkpoint, double
 double sgemm_gflops();
 
 // What an update takes, measured on a few batches without changing weights; restarts the task afterwards.
-UpdateCost measure_update(Task& task, const TrainOptions& options, distributed::World* world = nullptr);
+UpdateCost measure_update(Task& task, const TrainOptions& options, const RunClock& clock,
+                          distributed::World* world = nullptr);
 
 }  // namespace mega::train

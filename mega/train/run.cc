@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -131,7 +130,7 @@ std::string seconds_text(double seconds) {
 
 // The number of updates from train.epochs or train.time, which training corrects as it goes. The warm-up
 // keeps its share, and there are about ten evaluations, unless the user set these.
-void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& update,
+void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& update, const RunClock& clock,
                  const RunRequest& request) {
   // Of the time that is left after reading the data: some is for evaluations and the test.
   constexpr double kTrainingShare = 0.8;
@@ -146,9 +145,7 @@ void fit_updates(TrainOptions& options, const Task& task, const UpdateCost& upda
                         static_cast<double>(options.accumulation));
   if (!options.time.empty()) {
     const double seconds = parse_period(options.time).count;
-    const double used =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - request.start).count();
-    const double left = std::max(0.1 * seconds, seconds - used);
+    const double left = std::max(0.1 * seconds, seconds - clock.seconds());
     updates = kTrainingShare * left / update.seconds;
     if (!is_set("train.evaluate")) options.evaluate = seconds_text(left / kEvaluations);
     if (request.world != nullptr) {  // whose clocks differ
@@ -184,10 +181,11 @@ LargestBatch largest_share(const Job& job, const distributed::World* world) {
 }
 
 // Measures an update, and sets the number of updates where epochs or a time decide it.
-UpdateCost estimate(Job& job, Task& task, int64_t parameters, double available, const RunRequest& request) {
+UpdateCost estimate(Job& job, Task& task, int64_t parameters, double available, const RunClock& clock,
+                    const RunRequest& request) {
   TrainOptions& train = job.training();
-  const UpdateCost update = measure_update(task, train, request.world);
-  fit_updates(train, task, update, request);
+  const UpdateCost update = measure_update(task, train, clock, request.world);
+  fit_updates(train, task, update, clock, request);
   validate(job.recipe());
   if (!is_quiet()) configuration_table(job.recipe()).print(stderr);
   const double bytes = training_bytes(job.recipe(), parameters, largest_share(job, request.world));
@@ -206,7 +204,6 @@ RunSettings settings_of(const Job& job, int64_t parameters, const RunRequest& re
   RunSettings settings;
   settings.folder = request.folder;
   settings.resume = request.resume;
-  settings.start = request.start;
   settings.sgemm_gflops = gflops;
   settings.flops_per_position = 6.0 * recipe.model.kind().multiply_adds(job.largest_batch().length);
   Report& report = settings.report;
@@ -371,6 +368,7 @@ torch::Device parse_device(const std::string& name) {
 namespace {
 
 RunResult run_as_told(const RunRequest& request) {
+  const RunClock clock(request.recipe.train.clock);
   distributed::World* world = request.world;
   const torch::Device device = parse_device(request.device);
   if (!device.is_cpu()) say("note: devices other than the CPU use the reference forms and are untested");
@@ -395,7 +393,7 @@ RunResult run_as_told(const RunRequest& request) {
   if (world != nullptr) task->enter(*world);
   const UpdateCost update = [&] {
     const ops::PrecisionGuard guard(precision);
-    return estimate(*job, *task, result.parameters, available, request);
+    return estimate(*job, *task, result.parameters, available, clock, request);
   }();
   if (request.estimate_only) return result;
 
@@ -417,6 +415,7 @@ RunResult run_as_told(const RunRequest& request) {
 
   if (recipe.train.baseline && leads(request)) result.baselines = fit_baselines(*job);
   RunSettings settings = settings_of(*job, result.parameters, request, gflops);
+  settings.clock = clock;
   settings.update_cost = update;
   settings.world = world;
   Trainer trainer(*task, recipe.train, std::move(settings));

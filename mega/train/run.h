@@ -1,7 +1,6 @@
 // A whole run from a recipe: data, model, estimate, training, test, report.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -23,8 +22,7 @@ struct RunRequest {
   std::string device = "cpu";
   std::string preset;            // that the recipe comes from, for the report; "": none
   std::vector<std::string> set;  // keys of the options that the user set: a time budget leaves them alone
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();  // of the time budget
-  std::string command;                                                             // for the report
+  std::string command;           // for the report
   // The processes that train together; null: this one alone. All make the same request; the folder is rank
   // 0's.
   distributed::World* world = nullptr;

@@ -19,7 +19,7 @@ struct UpdateCost {
 
 class TimeBudget {
  public:
-  // `used`: seconds of wall-clock time since the run began, in all its sessions. `update`: measured before
+  // `used`: seconds since the run began, in all its sessions. `update`: measured before
   // the first update. `sizes`: all there is to evaluate.
   TimeBudget(double seconds, std::function<double()> used, const UpdateCost& update,
              const EvaluationSizes& sizes);

@@ -1,6 +1,5 @@
 #include "mega/train/trainer.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 
@@ -21,7 +20,6 @@
 namespace mega::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using torch::Tensor;
 
 constexpr int64_t kLogEvery = 10;  // updates per point of the curves
@@ -161,9 +159,7 @@ Outcome Trainer::run() {
 
 void Trainer::start_budget() {
   if (options_.time.empty()) return;
-  const auto used = [this, before = state_.wall_seconds] {
-    return before + std::chrono::duration<double>(Clock::now() - settings_.start).count();
-  };
+  const auto used = [this, before = state_.wall_seconds] { return before + settings_.clock.seconds(); };
   const EvaluationSizes sizes = task_.evaluation_sizes();
   const double seconds = parse_period(options_.time).count;
   budget_.emplace(seconds, used, settings_.update_cost, sizes);
@@ -285,13 +281,13 @@ Trainer::Happened Trainer::together(const Happened& own) {
 }
 
 void Trainer::update() {
-  const auto start = Clock::now();
+  const double start = settings_.clock.seconds();
   const double waited_before = seconds_waited();
   const int64_t number = state_.update;
   const ops::PrecisionGuard precision(state_.precision);
   seed_update();
   const int64_t count = task_.draw(options_.accumulation);
-  const double waiting = std::chrono::duration<double>(Clock::now() - start).count();
+  const double waiting = settings_.clock.seconds() - start;
   optimizer_.zero_gradients();
   Happened own;
   for (int64_t batch = 0; batch < options_.accumulation; ++batch) {
@@ -318,7 +314,7 @@ void Trainer::update() {
   if (!std::isfinite(norm)) fail_not_finite();
   average_.add(number + 1);
 
-  own.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  own.seconds = settings_.clock.seconds() - start;
   waited_ += seconds_waited() - waited_before;
   const auto [loss, correct, seconds, positions] = together(own);
   ++state_.update;
@@ -379,7 +375,7 @@ std::vector<std::string> Trainer::progress_details() const {
 }
 
 void Trainer::evaluate() {
-  const auto start = Clock::now();
+  const double start = settings_.clock.seconds();
   log_window();
   require_finite_weights();
   average_.swap();
@@ -416,7 +412,7 @@ void Trainer::evaluate() {
     }
   }
   write_report();
-  if (budget_) budget_->add_evaluation(std::chrono::duration<double>(Clock::now() - start).count());
+  if (budget_) budget_->add_evaluation(settings_.clock.seconds() - start);
 }
 
 std::string Trainer::advice_at_chance() const {

@@ -1,7 +1,6 @@
 // The training loop: updates, evaluations, checkpoints and progress output.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "mega/train/adamw.h"
 #include "mega/train/checkpoint.h"
 #include "mega/train/loss_watch.h"
+#include "mega/train/run_clock.h"
 #include "mega/train/run_log.h"
 #include "mega/train/tasks/task.h"
 #include "mega/train/time_budget.h"
@@ -31,8 +31,8 @@ struct RunSettings {
   bool resume = false;              // continue from its newest checkpoint, if it has one
   double flops_per_position = 0.0;  // forward and backward, to show the share of the sgemm rate; 0: not shown
   double sgemm_gflops = 0.0;
-  // For a time budget (train.time): when this session began, and what an update took before the first one.
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  RunClock clock;  // made when this session began
+  // For a time budget (train.time): what an update took before the first one.
   UpdateCost update_cost;
   Report report;  // known before the run: title, command, configuration
   // The processes of the run, which the task has joined; null: this one alone. Rank 0 writes the run

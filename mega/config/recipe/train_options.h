@@ -19,6 +19,10 @@ enum class Schedule { linear, inverse_sqrt, cosine, cosine_full, constant };
 // What a batch counts.
 enum class BatchUnit { examples, tokens };
 
+// The time that a run counts: that of the wall, or that of the CPU, which other programs on the machine do
+// not use up.
+enum class TimeSource { wall, cpu };
+
 template <>
 struct EnumNames<Schedule> {
   static constexpr auto names = enum_table<Schedule>({{Schedule::linear, "linear"},
@@ -31,6 +35,11 @@ template <>
 struct EnumNames<BatchUnit> {
   static constexpr auto names =
       enum_table<BatchUnit>({{BatchUnit::examples, "examples"}, {BatchUnit::tokens, "tokens"}});
+};
+template <>
+struct EnumNames<TimeSource> {
+  static constexpr auto names =
+      enum_table<TimeSource>({{TimeSource::wall, "wall"}, {TimeSource::cpu, "cpu"}});
 };
 
 // How often something happens: every so many updates ("500u"), epochs ("1e", "0.5e") or as much time ("90s",
@@ -172,6 +181,7 @@ struct TrainOptions {
   int64_t updates = 10000;
   double epochs = 0.0;
   std::string time;
+  TimeSource clock = TimeSource::wall;
   int64_t batch = 32;
   BatchUnit batch_unit = BatchUnit::examples;
   int64_t accumulation = 1;
@@ -217,7 +227,10 @@ struct TrainOptions {
     v.field("epochs", self.epochs, "passes over the training data, instead of `updates`; 0: `updates` counts",
             Range{0, 1e9});
     v.field("time", self.time,
-            "wall-clock time of the whole run (90s, 10m, 2h), instead of `updates`; empty: `updates` counts");
+            "time of the whole run (90s, 10m, 2h), instead of `updates`; empty: `updates` counts");
+    v.field("clock", self.clock,
+            "what `time` counts, and the seconds of updates: wall, or cpu, the CPU time of each thread on "
+            "average, which other programs on the machine do not use up");
     v.field("batch", self.batch, "examples or tokens that go through the model at once", Range{1, 1e9});
     v.field("batch_unit", self.batch_unit, "what `batch` counts");
     v.field("accumulation", self.accumulation, "batches whose gradients are added up for one update",
