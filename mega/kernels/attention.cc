@@ -63,7 +63,6 @@ struct WideFactors {
   using Product = FloatProduct;
   static constexpr Accuracy kAccuracy = Accuracy::full;  // of weights
   static constexpr bool kCopies = false;
-  static HWY_INLINE int64_t Depth(int64_t count) { return count; }
   static HWY_INLINE LeftFactor<float> Rows(const float* x, int64_t stride, int64_t, int64_t, float*) {
     return {x, stride, 1};
   }
@@ -76,19 +75,18 @@ struct WideFactors {
 };
 
 // Of bf16, they are copied as pairs: of neighbouring columns, or for a transposed tile of neighbouring rows.
-template <bool kNative>
+template <PairArithmetic kArithmetic>
 struct NarrowFactors {
   using Input = uint16_t;
   using Element = Pair;
-  using Product = PairProduct<kNative>;
+  using Product = PairProduct<kArithmetic>;
   static constexpr Accuracy kAccuracy = Accuracy::bf16;
   static constexpr bool kCopies = true;
-  static HWY_INLINE int64_t Depth(int64_t count) { return PairsOf(count); }
   static HWY_INLINE LeftFactor<Pair> Rows(const uint16_t* x, int64_t stride, int64_t rows, int64_t columns,
                                           Pair* pairs) {
-    const int64_t depth = PairsOf(columns);
+    const int64_t depth = Product::Depth(columns);
     for (int64_t r = 0; r < rows; ++r) {
-      if (columns % 2 != 0) pairs[(r + 1) * depth - 1] = 0;
+      std::fill(pairs + r * depth + columns / 2, pairs + (r + 1) * depth, 0);
       std::memcpy(pairs + r * depth, x + r * stride, static_cast<size_t>(columns) * sizeof(uint16_t));
     }
     return {pairs, depth, 1};
@@ -102,18 +100,35 @@ struct NarrowFactors {
     return {pairs, kKeyTile / 2, 1};
   }
   static HWY_INLINE LeftFactor<Pair> Transposed(const float* tile, int64_t rows, int64_t width, Pair* pairs) {
-    const WholeView view;
-    for (int64_t r = 0; r < rows; r += 2) {
-      const float* first = tile + r * kKeyTile;
-      for (int64_t c = 0; c < width; c += static_cast<int64_t>(hn::Lanes(Floats()))) {
-        const auto rounded = [&](const float* row)
-                                 HWY_ATTR { return hn::PromoteTo(Pairs(), ToBfloats(view.Load(row + c))); };
-        auto pair = rounded(first);
-        if (r + 1 < rows) pair = hn::Or(pair, hn::ShiftLeft<16>(rounded(first + kKeyTile)));
-        hn::Store(pair, Pairs(), pairs + r / 2 * kKeyTile + c);
-      }
+    const int64_t lanes = static_cast<int64_t>(hn::Lanes(Floats()));
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (Product::kTiles) {
+      constexpr int64_t kStride = kQueryTile / 2;
+      for (int64_t r = 0; r < rows; r += 2 * kWordLanes)
+        for (int64_t c = 0; c < width; c += lanes) {
+          WordVector block[kWordLanes];
+          for (int p = 0; p < kWordLanes; ++p) block[p] = RowPairs(tile, rows, r + 2 * p, c);
+          Transpose(block);
+          for (int p = 0; p < kWordLanes; ++p)
+            hn::Store(block[p], Pairs(), pairs + (c + p) * kStride + r / 2);
+        }
+      return {pairs, kStride, 1};
     }
+#endif
+    for (int64_t r = 0; r < rows; r += 2)
+      for (int64_t c = 0; c < width; c += lanes)
+        hn::Store(RowPairs(tile, rows, r, c), Pairs(), pairs + r / 2 * kKeyTile + c);
     return {pairs, 1, kKeyTile};
+  }
+
+ private:
+  // Of the rows r and r + 1 of a tile, from column c on; 0 in place of rows that it does not have.
+  static HWY_INLINE hn::Vec<Pairs> RowPairs(const float* tile, int64_t rows, int64_t r, int64_t c) {
+    const auto rounded = [&](int64_t row) HWY_ATTR {
+      return hn::PromoteTo(Pairs(), ToBfloats(hn::Load(Floats(), tile + row * kKeyTile + c)));
+    };
+    if (r >= rows) return hn::Zero(Pairs());
+    return r + 1 < rows ? hn::Or(rounded(r), hn::ShiftLeft<16>(rounded(r + 1))) : rounded(r);
   }
 };
 
@@ -208,10 +223,10 @@ void Forward(const AttentionBlockOf<typename Factors::Input>& block, int64_t beg
   constexpr bool kSoftmax = kFunction == AttentionFunction::softmax;
   using Element = typename Factors::Element;
   using Product = typename Factors::Product;
-  const int64_t depth = Factors::Depth(block.shared);
+  const int64_t depth = Product::Depth(block.shared);
   Scratch scratch(scratch_memory);
   auto* keys_packed = scratch.take_elements<Element>(PackedSize(depth, kKeyTile));
-  auto* values_packed = scratch.take_elements<Element>(PackedSize(Factors::Depth(kKeyTile), block.values));
+  auto* values_packed = scratch.take_elements<Element>(PackedSize(Product::Depth(kKeyTile), block.values));
   auto* queries = scratch.take_elements<Element>(Factors::kCopies ? kQueryTile * depth : 0);
   auto* weights = scratch.take_elements<Element>(Factors::kCopies ? kQueryTile * kKeyTile / 2 : 0);
   float* scores = scratch.take(kQueryTile * kKeyTile);
@@ -226,8 +241,9 @@ void Forward(const AttentionBlockOf<typename Factors::Input>& block, int64_t beg
   for (int64_t j = 0; j < keys; j += kKeyTile) {
     const int64_t count = std::min(kKeyTile, keys - j);
     const int64_t width = round_up(count, PanelWidth());
-    PackTransposed(block.k + j * block.k_stride, block.k_stride, block.shared, count, keys_packed);
-    PackRows(block.v + j * block.v_stride, block.v_stride, count, block.values, values_packed);
+    PackTransposed(block.k + j * block.k_stride, block.k_stride, block.shared, depth, count, keys_packed);
+    PackRows(block.v + j * block.v_stride, block.v_stride, count, Product::Depth(count), block.values,
+             values_packed);
     FillHidden(block, j, count, width, hidden);
     for (int64_t i = begin; i < end; i += kQueryTile) {
       const int64_t rows = std::min(kQueryTile, end - i);
@@ -249,9 +265,9 @@ void Forward(const AttentionBlockOf<typename Factors::Input>& block, int64_t beg
       const auto p = Factors::Tile(scores, rows, width, weights);
       float* to = out + i * out_stride;
       if (j == 0) {
-        Multiply<Product, false>(rows, block.values, Factors::Depth(count), p, values_packed, to, out_stride);
+        Multiply<Product, false>(rows, block.values, Product::Depth(count), p, values_packed, to, out_stride);
       } else {
-        Multiply<Product, true>(rows, block.values, Factors::Depth(count), p, values_packed, to, out_stride);
+        Multiply<Product, true>(rows, block.values, Product::Depth(count), p, values_packed, to, out_stride);
       }
     }
   }
@@ -325,8 +341,8 @@ void Backward(const AttentionBlockOf<typename Factors::Input>& block, int64_t be
   using Element = typename Factors::Element;
   using Product = typename Factors::Product;
   const int64_t shared = block.shared, values = block.values;
-  const int64_t of_keys = Factors::Depth(kKeyTile), of_queries = Factors::Depth(kQueryTile);
-  const int64_t of_shared = Factors::Depth(shared), of_values = Factors::Depth(values);
+  const int64_t of_keys = Product::Depth(kKeyTile), of_queries = Product::Depth(kQueryTile);
+  const int64_t of_shared = Product::Depth(shared), of_values = Product::Depth(values);
   Scratch scratch(scratch_memory);
   const auto copy = [&](int64_t elements) {
     return scratch.take_elements<Element>(Factors::kCopies ? elements : 0);
@@ -350,9 +366,9 @@ void Backward(const AttentionBlockOf<typename Factors::Input>& block, int64_t be
     const auto* v = block.v + j * block.v_stride;
     float* dk = gradients.dk + j * gradients.dk_stride;
     float* dv = gradients.dv + j * gradients.dv_stride;
-    PackTransposed(k, block.k_stride, shared, count, keys_transposed);
-    PackRows(k, block.k_stride, count, shared, keys_packed);
-    PackTransposed(v, block.v_stride, values, count, values_transposed);
+    PackTransposed(k, block.k_stride, shared, of_shared, count, keys_transposed);
+    PackRows(k, block.k_stride, count, Product::Depth(count), shared, keys_packed);
+    PackTransposed(v, block.v_stride, values, of_values, count, values_transposed);
     FillHidden(block, j, count, width, hidden);
     for (int64_t c = 0; c < count; ++c) {
       std::fill_n(dk + c * gradients.dk_stride, shared, 0.0f);
@@ -363,8 +379,9 @@ void Backward(const AttentionBlockOf<typename Factors::Input>& block, int64_t be
       const int64_t rows = std::min(kQueryTile, block.queries - i);
       const auto* q = block.q + i * block.q_stride;
       const auto* dout = gradients.dout + i * gradients.dout_stride;
-      PackRows(q, block.q_stride, rows, shared, queries_packed);
-      PackRows(dout, gradients.dout_stride, rows, values, dout_packed);
+      const int64_t depth = Product::Depth(rows);
+      PackRows(q, block.q_stride, rows, depth, shared, queries_packed);
+      PackRows(dout, gradients.dout_stride, rows, depth, values, dout_packed);
       Multiply<Product, false>(rows, width, of_shared,
                                Factors::Rows(q, block.q_stride, rows, shared, query_rows), keys_transposed,
                                scores, kKeyTile);
@@ -376,12 +393,11 @@ void Backward(const AttentionBlockOf<typename Factors::Input>& block, int64_t be
         BackwardRow<kFunction, Factors::kAccuracy>(block, gradients, row, i + r, j, width,
                                                    scores + r * kKeyTile, dscores + r * kKeyTile);
       }
-      const int64_t depth = Factors::Depth(rows);
       Multiply<Product, true>(count, values, depth, Factors::Transposed(scores, rows, width, tile),
                               dout_packed, dv, gradients.dv_stride);
       Multiply<Product, true>(count, shared, depth, Factors::Transposed(dscores, rows, width, tile),
                               queries_packed, dk, gradients.dk_stride);
-      Multiply<Product, true>(rows, shared, Factors::Depth(count), Factors::Tile(dscores, rows, width, tile),
+      Multiply<Product, true>(rows, shared, Product::Depth(count), Factors::Tile(dscores, rows, width, tile),
                               keys_packed, gradients.dq + i * gradients.dq_stride, gradients.dq_stride);
     }
   }
@@ -406,10 +422,12 @@ template <class T, class Body>
 HWY_INLINE void WithFactors(const Body& body) {
   if constexpr (std::is_same_v<T, float>) return body(WideFactors());
 #if HWY_TARGET == HWY_AVX3
-  if constexpr (std::is_same_v<T, uint16_t>)
-    if (native_bf16()) return body(NarrowFactors<true>());
+  if constexpr (std::is_same_v<T, uint16_t>) {
+    if (has_tiles()) return body(NarrowFactors<PairArithmetic::tiles>());
+    if (native_bf16()) return body(NarrowFactors<PairArithmetic::vectors>());
+  }
 #endif
-  if constexpr (std::is_same_v<T, uint16_t>) return body(NarrowFactors<false>());
+  if constexpr (std::is_same_v<T, uint16_t>) return body(NarrowFactors<PairArithmetic::floats>());
 }
 
 template <class T>

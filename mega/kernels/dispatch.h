@@ -14,9 +14,10 @@
 #include "mega/kernels/instruction_set.h"
 
 // In the order of InstructionSet; null for instruction sets that were not compiled.
-#define MEGA_EXPORT(name)                                                           \
-  static constexpr decltype(&HWY_STATIC_DISPATCH(name)) name##InstructionSets[] = { \
-      &HWY_STATIC_DISPATCH(name), HWY_CHOOSE_SSE4(name), HWY_CHOOSE_AVX2(name), HWY_CHOOSE_AVX3(name)}
+#define MEGA_EXPORT(name)                                                                              \
+  static constexpr decltype(&HWY_STATIC_DISPATCH(name)) name##InstructionSets[] = {                    \
+      &HWY_STATIC_DISPATCH(name), HWY_CHOOSE_SSE4(name), HWY_CHOOSE_AVX2(name), HWY_CHOOSE_AVX3(name), \
+      HWY_CHOOSE_AVX3(name)}
 
 #define MEGA_DISPATCH(name) \
   (*name##InstructionSets[static_cast<size_t>(::mega::kernels::chosen_instruction_set())])
@@ -26,7 +27,7 @@
   template <class... T>                                                                           \
   static constexpr decltype(&HWY_STATIC_DISPATCH(name<T...>)) name##InstructionSets[] = {         \
       &HWY_STATIC_DISPATCH(name<T...>), HWY_CHOOSE_SSE4(name<T...>), HWY_CHOOSE_AVX2(name<T...>), \
-      HWY_CHOOSE_AVX3(name<T...>)}
+      HWY_CHOOSE_AVX3(name<T...>), HWY_CHOOSE_AVX3(name<T...>)}
 
 #define MEGA_DISPATCH_T(name, ...) \
   (*name##InstructionSets<__VA_ARGS__>[static_cast<size_t>(::mega::kernels::chosen_instruction_set())])

@@ -7,6 +7,10 @@
 #if HWY_ARCH_X86
 #include <cpuid.h>
 #endif
+#if HWY_ARCH_X86_64 && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include <atomic>
 #include <bit>
@@ -16,7 +20,7 @@ namespace mega::kernels {
 namespace {
 
 // Highway's targets, in the order of InstructionSet.
-constexpr int64_t kTargets[] = {HWY_STATIC_TARGET, HWY_SSE4, HWY_AVX2, HWY_AVX3};
+constexpr int64_t kTargets[] = {HWY_STATIC_TARGET, HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_AVX3};
 
 constexpr uint32_t bit(InstructionSet set) { return 1u << static_cast<int>(set); }
 
@@ -59,6 +63,21 @@ bool has_avx3() { return false; }
 bool has_bf16() { return false; }
 #endif
 
+#if HWY_ARCH_X86_64 && defined(__linux__)
+// The registers of tiles are large, and Linux saves them only for processes that ask.
+bool may_use_tiles() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+bool has_amx() {
+  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24, kBytes = 1u << 25, kAll = kBf16 | kTile | kBytes;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return has_bf16() && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAll) == kAll && may_use_tiles();
+}
+#else
+bool has_amx() { return false; }
+#endif
+
 // A bit mask of the usable instruction sets.
 uint32_t usable() {
   static const uint32_t bits = [] {
@@ -69,12 +88,13 @@ uint32_t usable() {
     if (compiled(InstructionSet::sse4) && has_sse4()) found |= bit(InstructionSet::sse4);
     if (compiled(InstructionSet::avx2) && has_avx2()) found |= bit(InstructionSet::avx2);
     if (compiled(InstructionSet::avx3) && has_avx3()) found |= bit(InstructionSet::avx3);
+    if ((found & bit(InstructionSet::avx3)) != 0 && has_amx()) found |= bit(InstructionSet::amx);
     return found;
   }();
   return bits;
 }
 
-constinit std::atomic<InstructionSet> limit = InstructionSet::avx3;
+constinit std::atomic<InstructionSet> limit = InstructionSet::amx;
 
 }  // namespace
 
@@ -82,8 +102,8 @@ const bool cpu_has_bf16 = has_bf16();
 
 std::vector<InstructionSet> usable_instruction_sets() {
   std::vector<InstructionSet> sets;
-  for (const auto set :
-       {InstructionSet::baseline, InstructionSet::sse4, InstructionSet::avx2, InstructionSet::avx3})
+  for (const auto set : {InstructionSet::baseline, InstructionSet::sse4, InstructionSet::avx2,
+                         InstructionSet::avx3, InstructionSet::amx})
     if ((usable() & bit(set)) != 0) sets.push_back(set);
   return sets;
 }
@@ -94,10 +114,13 @@ InstructionSet chosen_instruction_set() {
 }
 
 const char* instruction_set() {
+  if (has_tiles()) return "AMX";
   return hwy::TargetName(kTargets[static_cast<int>(chosen_instruction_set())]);
 }
 
-bool native_bf16() { return cpu_has_bf16 && chosen_instruction_set() == InstructionSet::avx3; }
+bool native_bf16() { return cpu_has_bf16 && chosen_instruction_set() >= InstructionSet::avx3; }
+
+bool has_tiles() { return chosen_instruction_set() == InstructionSet::amx; }
 
 void limit_instruction_set(InstructionSet strongest) { limit.store(strongest, std::memory_order_relaxed); }
 

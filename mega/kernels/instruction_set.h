@@ -5,18 +5,22 @@
 
 namespace mega::kernels {
 
-// Weakest first. The baseline is what the compiler assumes of every machine.
-enum class InstructionSet { baseline, sse4, avx2, avx3 };
+// Weakest first. The baseline is what the compiler assumes of every machine. `amx` is avx3 with products of
+// tiles (AMX, of bf16 and of bytes): the same compiled kernels, some of which ask for it.
+enum class InstructionSet { baseline, sse4, avx2, avx3, amx };
 
 // The compiled instruction sets that this CPU and operating system support, weakest first.
 std::vector<InstructionSet> usable_instruction_sets();
 
 // The strongest usable instruction set.
 InstructionSet chosen_instruction_set();
-const char* instruction_set();  // its name: "AVX2", "AVX3" (AVX-512), ...
+const char* instruction_set();  // its name: "AVX2", "AVX3" (AVX-512), "AMX", ...
 
 // Whether the CPU multiplies bf16 (AVX512-BF16), and the instruction set is not limited to less than that.
 bool native_bf16();
+
+// Whether products of tiles may be used.
+bool has_tiles();
 
 // Whether the CPU has AVX512-BF16, for inner loops of the AVX-512 kernels. False before static variables are
 // initialised.

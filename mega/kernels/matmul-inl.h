@@ -3,7 +3,8 @@
 // The right factor is packed into panels of PanelWidth() columns, each panel row-major, so that the inner
 // loop reads it as one stream. Elements of the left factor are broadcast and addressed by two strides, so a
 // transposed left factor costs nothing extra. An element of bf16 factors is a pair of values that are
-// neighbours along the depth; their products are added in float.
+// neighbours along the depth; their products are added in float. Products by tiles want rows of the left
+// factor that are contiguous, and a depth in units of theirs: the rest is filled with zeros.
 #if defined(MEGA_KERNELS_MATMUL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MEGA_KERNELS_MATMUL_INL_H_
 #undef MEGA_KERNELS_MATMUL_INL_H_
@@ -17,6 +18,8 @@
 #include <cstdint>
 
 #include "mega/kernels/elementwise-inl.h"
+#include "mega/kernels/tiles-inl.h"
+#include "mega/kernels/words-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
@@ -64,13 +67,15 @@ HWY_INLINE void PackPanels(const float* HWY_RESTRICT b, int64_t row_stride, int6
   }
 }
 
-// Packs the transpose of B (columns, depth): neighbours along the depth lie next to each other.
-HWY_INLINE void PackTransposed(const float* b, int64_t stride, int64_t depth, int64_t columns,
-                               float* packed) {
+// Packs the transpose of B (columns, depth): neighbours along the depth lie next to each other. An element of
+// float is one value, so that the packed depth is the depth.
+HWY_INLINE void PackTransposed(const float* b, int64_t stride, int64_t depth, int64_t /*packed_depth*/,
+                               int64_t columns, float* packed) {
   PackPanels(b, 1, stride, depth, columns, packed);
 }
 // Packs B (depth, columns).
-HWY_INLINE void PackRows(const float* b, int64_t stride, int64_t depth, int64_t columns, float* packed) {
+HWY_INLINE void PackRows(const float* b, int64_t stride, int64_t depth, int64_t /*packed_depth*/,
+                         int64_t columns, float* packed) {
   PackPanels(b, stride, 1, depth, columns, packed);
 }
 
@@ -81,25 +86,29 @@ using Pairs = hn::Rebind<Pair, Floats>;
 
 HWY_INLINE int64_t PairsOf(int64_t count) { return (count + 1) / 2; }
 
-// With an odd depth, the last pairs end with 0.
-HWY_INLINE void PackTransposed(const uint16_t* b, int64_t stride, int64_t depth, int64_t columns,
-                               Pair* packed) {
-  const int64_t panel = PanelWidth(), pairs = PairsOf(depth);
+// Beyond the depth, pairs are filled with 0, up to `pairs` of them.
+HWY_INLINE void PackTransposed(const uint16_t* b, int64_t stride, int64_t depth, int64_t pairs,
+                               int64_t columns, Pair* packed) {
+  const int64_t panel = PanelWidth();
   for (int64_t j = 0; j < columns; j += panel, packed += pairs * panel) {
-    for (int64_t c = 0; c < panel; ++c) {
-      if (j + c >= columns) {
-        for (int64_t k = 0; k < pairs; ++k) packed[k * panel + c] = 0;
-        continue;
-      }
+#if HWY_TARGET == HWY_AVX3
+    PackWords<Prefetch::nothing>(reinterpret_cast<const std::byte*>(b + j * stride),
+                                 stride * static_cast<int64_t>(sizeof(*b)), std::min(panel, columns - j),
+                                 depth, pairs, 0, packed);
+#else
+    std::fill_n(packed, pairs * panel, 0);
+    for (int64_t c = 0; c < std::min(panel, columns - j); ++c) {
       const uint16_t* column = b + (j + c) * stride;
       for (int64_t k = 0; k < depth / 2; ++k)
         packed[k * panel + c] = column[2 * k] | static_cast<Pair>(column[2 * k + 1]) << 16;
-      if (depth % 2 != 0) packed[(pairs - 1) * panel + c] = column[depth - 1];
+      if (depth % 2 != 0) packed[depth / 2 * panel + c] = column[depth - 1];
     }
+#endif
   }
 }
 
-HWY_INLINE void PackRows(const uint16_t* b, int64_t stride, int64_t depth, int64_t columns, Pair* packed) {
+HWY_INLINE void PackRows(const uint16_t* b, int64_t stride, int64_t depth, int64_t pairs, int64_t columns,
+                         Pair* packed) {
   const Pairs d;
   const Bfloats narrow;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), panel = PanelWidth();
@@ -122,25 +131,38 @@ HWY_INLINE void PackRows(const uint16_t* b, int64_t stride, int64_t depth, int64
                     : k + 1 == depth ? first[c]
                                      : first[c] | static_cast<Pair>(second[c]) << 16;
     }
+    const int64_t missing = (pairs - PairsOf(depth)) * panel;
+    std::fill_n(packed, missing, 0);
+    packed += missing;
   }
 }
 
 // ---- products --------------------------------------------------------------------------------------------
 
-// How elements are multiplied and added up.
+// How elements are multiplied and added up; what a depth becomes.
 struct FloatProduct {
   using Element = float;
   using Tag = Floats;
+  static constexpr bool kTiles = false;
+  static HWY_INLINE int64_t Depth(int64_t count) { return count; }
   static HWY_INLINE Vector Add(Vector a, Vector b, Vector sum) { return hn::MulAdd(a, b, sum); }
 };
 
-template <bool kNative>
+// By what pairs are multiplied: float arithmetic, AVX512-BF16, AMX.
+enum class PairArithmetic { floats, vectors, tiles };
+
+template <PairArithmetic kArithmetic>
 struct PairProduct {
   using Element = Pair;
   using Tag = Pairs;
+  static constexpr bool kTiles = kArithmetic == PairArithmetic::tiles;
+  static HWY_INLINE int64_t Depth(int64_t count) {
+    constexpr int64_t kUnit = kTiles ? 16 : 1;
+    return (PairsOf(count) + kUnit - 1) / kUnit * kUnit;
+  }
   static HWY_INLINE Vector Add(hn::Vec<Pairs> a, hn::Vec<Pairs> b, Vector sum) {
 #if HWY_TARGET == HWY_AVX3
-    if constexpr (kNative) {
+    if constexpr (kArithmetic == PairArithmetic::vectors) {
       // Inline assembly, because the intrinsic would need a separately compiled instruction set.
       asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
       return sum;
@@ -202,9 +224,9 @@ HWY_INLINE void MultiplyTile(LeftFactor<typename Product::Element> a,
 // out (rows, columns) = A (rows, depth) * packed B (depth, columns), or += with kAccumulate. The depth counts
 // elements.
 template <class Product, bool kAccumulate>
-HWY_INLINE void Multiply(int64_t rows, int64_t columns, int64_t depth,
-                         LeftFactor<typename Product::Element> a, const typename Product::Element* packed,
-                         float* out, int64_t out_stride) {
+requires(!Product::kTiles) HWY_INLINE
+    void Multiply(int64_t rows, int64_t columns, int64_t depth, LeftFactor<typename Product::Element> a,
+                  const typename Product::Element* packed, float* out, int64_t out_stride) {
   const int64_t panel = PanelWidth();
   for (int64_t j = 0; j < columns; j += panel, packed += depth * panel) {
     const int64_t width = std::min(panel, columns - j);
@@ -223,6 +245,26 @@ HWY_INLINE void Multiply(int64_t rows, int64_t columns, int64_t depth,
     tile(std::integral_constant<int, 1>());
   }
 }
+
+#if HWY_TARGET == HWY_AVX3
+template <class Product, bool kAccumulate>
+requires(Product::kTiles) HWY_INLINE
+    void Multiply(int64_t rows, int64_t columns, int64_t depth, LeftFactor<Pair> a, const Pair* packed,
+                  float* out, int64_t out_stride) {
+  constexpr int64_t kBytes = sizeof(float);
+  static_assert(sizeof(Pair) == kBytes);
+  TileShape shape;
+  for (int64_t j = 0; j < columns; j += kPanelColumns, packed += depth * kPanelColumns) {
+    for (int64_t i = 0; i < rows; i += kBlockSide) {
+      const BlockShape block{std::min(kBlockSide, rows - i), std::min<int64_t>(kPanelColumns, columns - j)};
+      shape.Use(block);
+      MultiplyBlock<WordKind::bfloats, kAccumulate>(
+          block, reinterpret_cast<const std::byte*>(a.data + i * a.row_stride), a.row_stride * kBytes, packed,
+          depth, reinterpret_cast<std::byte*>(out + i * out_stride + j), out_stride * kBytes);
+    }
+  }
+}
+#endif
 
 }  // namespace mega::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -2,10 +2,10 @@
 // products of bf16 to each of 16 sums, vpdpbusd four products of bytes. Included by dot.cc, where the
 // instruction set has them.
 //
-// A word is 32 bits: two bf16 values, or four bytes, that are neighbours along the depth. Weight rows are
-// transposed, word by word, into a panel on the stack, in which a vector holds 16 rows at one depth. Then a
-// word of a token meets them all at once, and no sum has to be collected from the lanes of a vector. Packing
-// pays off with many tokens. Each sum is computed in the order of the depth, whatever their number.
+// Weight rows are transposed, word by word, into a panel on the stack, in which a vector holds 16 rows at one
+// depth. Then a word of a token meets them all at once, and no sum has to be collected from the lanes of a
+// vector. Packing pays off with many tokens. Each sum is computed in the order of the depth, whatever their
+// number. Where the CPU has tiles, they multiply such panels.
 #if defined(MEGA_KERNELS_PACKED_DOT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MEGA_KERNELS_PACKED_DOT_INL_H_
 #undef MEGA_KERNELS_PACKED_DOT_INL_H_
@@ -22,6 +22,8 @@
 #include "mega/kernels/dot.h"
 #include "mega/kernels/dot_tiles.h"
 #include "mega/kernels/elementwise-inl.h"
+#include "mega/kernels/tiles-inl.h"
+#include "mega/kernels/words-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
@@ -29,20 +31,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX3
 
-using Word = uint32_t;
-using Words = hn::ScalableTag<Word>;
-using WordVector = hn::Vec<Words>;
-
-inline constexpr int kWordLanes = 16;
-inline constexpr int kPanelRows = 2 * kWordLanes;
 inline constexpr int kPanelTokens = 12;  // with two vectors of weights, sums take 24 of 32 registers
-inline constexpr int64_t kPanelWords =
-    1024;  // of depth: a panel has up to 128 KiB, and stays in the L2 cache
+// Words of depth that are packed at once, of one panel or several: 128 KiB, which stay in the L2 cache.
+inline constexpr int64_t kPanelWords = 1024;
 
 struct BfloatWords {
-  using Sum = Vector;
-  static HWY_INLINE Sum Zero() { return hn::Zero(Floats()); }
-  static HWY_INLINE WordVector Prepare(WordVector weights) { return weights; }
+  using Tag = Floats;
+  using Sum = hn::Vec<Tag>;
+  static constexpr Word kFlip = 0;  // of weights
+  static constexpr WordKind kKind = WordKind::bfloats;
   static HWY_INLINE void Accumulate(WordVector w, WordVector x, Sum& sum) {
     // Inline assembly, because the intrinsic would need a separately compiled instruction set.
     asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(w.raw));
@@ -52,87 +49,14 @@ struct BfloatWords {
 // The instruction multiplies unsigned by signed bytes. Weights are made unsigned by adding 128, so a sum is
 // too large by 128 times the sum of its inputs.
 struct ByteWords {
-  using Sum = hn::Vec<hn::ScalableTag<int32_t>>;
-  static HWY_INLINE Sum Zero() { return hn::Zero(hn::ScalableTag<int32_t>()); }
-  static HWY_INLINE WordVector Prepare(WordVector weights) {
-    return hn::Xor(weights, hn::Set(Words(), 0x80808080u));
-  }
+  using Tag = hn::ScalableTag<int32_t>;
+  using Sum = hn::Vec<Tag>;
+  static constexpr Word kFlip = 0x80808080u;
+  static constexpr WordKind kKind = WordKind::bytes;
   static HWY_INLINE void Accumulate(WordVector w, WordVector x, Sum& sum) {
     asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(w.raw), "v"(x.raw));
   }
 };
-
-HWY_INLINE void Transpose(WordVector (&v)[kWordLanes]) {
-  const Words d;
-  const hn::Repartition<uint64_t, Words> pairs;
-  const auto low = [&](WordVector a, WordVector b) HWY_ATTR {
-    return hn::BitCast(d, hn::InterleaveLower(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
-  };
-  const auto high = [&](WordVector a, WordVector b) HWY_ATTR {
-    return hn::BitCast(d, hn::InterleaveUpper(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
-  };
-  const auto even_blocks = [](WordVector a, WordVector b)
-                               HWY_ATTR { return WordVector{_mm512_shuffle_i32x4(a.raw, b.raw, 0x88)}; };
-  const auto odd_blocks = [](WordVector a, WordVector b)
-                              HWY_ATTR { return WordVector{_mm512_shuffle_i32x4(a.raw, b.raw, 0xDD)}; };
-  // Within blocks of four words: block b of vector 4 g + j becomes column 4 b + j of the rows 4 g to 4 g + 3.
-  HWY_UNROLL(4)
-  for (int g = 0; g < kWordLanes; g += 4) {
-    const WordVector a = hn::InterleaveLower(d, v[g], v[g + 1]), b = hn::InterleaveUpper(d, v[g], v[g + 1]),
-                     c = hn::InterleaveLower(d, v[g + 2], v[g + 3]),
-                     e = hn::InterleaveUpper(d, v[g + 2], v[g + 3]);
-    v[g] = low(a, c);
-    v[g + 1] = high(a, c);
-    v[g + 2] = low(b, e);
-    v[g + 3] = high(b, e);
-  }
-  // Then whole blocks.
-  HWY_UNROLL(4)
-  for (int j = 0; j < 4; ++j) {
-    const WordVector a = even_blocks(v[j], v[j + 4]), b = even_blocks(v[j + 8], v[j + 12]),
-                     c = odd_blocks(v[j], v[j + 4]), e = odd_blocks(v[j + 8], v[j + 12]);
-    v[j] = even_blocks(a, b);
-    v[j + 4] = even_blocks(c, e);
-    v[j + 8] = odd_blocks(a, b);
-    v[j + 12] = odd_blocks(c, e);
-  }
-}
-
-// Packs `words` words of up to kPanelRows rows, row_bytes apart; after the last row, it is repeated. Fetches
-// the bytes that follow these rows, where the next panel will be packed from; addresses beyond the matrix are
-// harmless.
-template <class Kind>
-HWY_NOINLINE void PackPanel(const std::byte* weights, int64_t row_bytes, int64_t rows, int64_t words,
-                            Word* packed) {
-  const Words d;
-  constexpr int64_t kLine = 64;
-  const std::byte* next = weights + rows * row_bytes;
-  for (int64_t half = 0; half < kPanelRows; half += kWordLanes) {
-    const std::byte* from[kWordLanes];
-    for (int64_t r = 0; r < kWordLanes; ++r) from[r] = weights + std::min(half + r, rows - 1) * row_bytes;
-    for (int64_t w = 0; w < words; w += kWordLanes) {
-      const int64_t count = std::min<int64_t>(kWordLanes, words - w);
-      WordVector block[kWordLanes];
-      const auto load = [&](auto mask) HWY_ATTR {
-        HWY_UNROLL(16)
-        for (int r = 0; r < kWordLanes; ++r) {
-          block[r] = WordVector{_mm512_maskz_loadu_epi32(mask, from[r] + w * sizeof(Word))};
-          __builtin_prefetch(next + r * kLine, 0, 2);
-        }
-      };
-      load(static_cast<__mmask16>((1u << count) - 1));
-      next += kWordLanes * kLine;
-      Transpose(block);
-      Word* to = packed + w * kPanelRows + half;
-      if (count == kWordLanes) {
-        HWY_UNROLL(16)
-        for (int c = 0; c < kWordLanes; ++c) hn::Store(Kind::Prepare(block[c]), d, to + c * kPanelRows);
-      } else {
-        for (int64_t c = 0; c < count; ++c) hn::Store(Kind::Prepare(block[c]), d, to + c * kPanelRows);
-      }
-    }
-  }
-}
 
 // Adds the products of a panel with kTokens tokens, x_bytes apart.
 template <class Kind, int kTokens>
@@ -144,7 +68,7 @@ HWY_INLINE void AddPanel(const Word* HWY_RESTRICT panel, const std::byte* x, int
     std::memcpy(&value, p, sizeof value);
     return value;
   };
-  for (int64_t w = 0; w < words; ++w, panel += kPanelRows, x += sizeof(Word)) {
+  for (int64_t w = 0; w < words; ++w, panel += kPanelColumns, x += sizeof(Word)) {
     const WordVector first = hn::Load(d, panel), second = hn::Load(d, panel + kWordLanes);
     HWY_UNROLL(16)
     for (int t = 0; t < kTokens; ++t) {
@@ -181,12 +105,12 @@ struct ByteStore {
 
   template <class View>
   HWY_INLINE ByteWords::Sum Start(View, int64_t, int64_t, bool) const {
-    return ByteWords::Zero();
+    return hn::Zero(ByteWords::Tag());
   }
   template <class View>
   HWY_INLINE void Finish(View view, ByteWords::Sum sum, int64_t m, int64_t n, bool) const {
     const Floats d;
-    const auto exact = hn::Sub(sum, hn::Set(hn::ScalableTag<int32_t>(), 128 * x.sums[m]));
+    const auto exact = hn::Sub(sum, hn::Set(ByteWords::Tag(), 128 * x.sums[m]));
     const Vector scale = hn::Mul(view.Load(weights.scales + n), hn::Set(d, x.scales[m]));
     Vector value = hn::Mul(hn::ConvertTo(d, exact), scale);
     if (bias != nullptr) {
@@ -197,47 +121,114 @@ struct ByteStore {
   }
 };
 
+// Adjacent panels, or a piece of one along the depth, and what they meet.
+struct Panels {
+  const Word* data;
+  int64_t words;       // of depth
+  bool begins, ends;   // the depth
+  int64_t first, end;  // rows of the weights
+  const std::byte* x;  // the inputs of token 0, at this depth
+  int64_t x_bytes;     // between tokens
+  int64_t token_begin, token_end;
+
+  const Word* panel(int64_t n) const { return data + (n - first) * words; }  // of the rows from n on
+  const std::byte* token(int64_t m) const { return x + m * x_bytes; }
+
+  // Calls body with the views of the two vectors of outputs that the panel of the rows from n on has.
+  template <class Body>
+  HWY_INLINE void WithViews(int64_t n, const Body& body) const {
+    const int64_t rows = end - n;
+    if (rows >= kPanelColumns)
+      body(WholeView(), WholeView());
+    else
+      body(TailView{std::min<int64_t>(rows, kWordLanes)}, TailView{std::max<int64_t>(rows - kWordLanes, 0)});
+  }
+};
+
+// A panel stays in the cache while all tokens pass by.
+template <class Kind, class Store>
+HWY_INLINE void MultiplyByVectors(const Panels& panels, const Store& store) {
+  const TokenPieces<kPanelTokens> pieces(panels.token_begin, panels.token_end - panels.token_begin);
+  const auto multiply = [&](auto tokens, int64_t m, int64_t n, auto left, auto right) HWY_ATTR {
+    constexpr int kTokens = decltype(tokens)::value;
+    typename Kind::Sum sums[kTokens][2];
+    HWY_UNROLL(16)
+    for (int t = 0; t < kTokens; ++t) {
+      sums[t][0] = store.Start(left, m + t, n, panels.begins);
+      sums[t][1] = store.Start(right, m + t, n + kWordLanes, panels.begins);
+    }
+    AddPanel<Kind, kTokens>(panels.panel(n), panels.token(m), panels.x_bytes, panels.words, sums);
+    HWY_UNROLL(16)
+    for (int t = 0; t < kTokens; ++t) {
+      store.Finish(left, sums[t][0], m + t, n, panels.ends);
+      store.Finish(right, sums[t][1], m + t, n + kWordLanes, panels.ends);
+    }
+  };
+  for (int64_t n = panels.first; n < panels.end; n += kPanelColumns)
+    for (int64_t piece = 0; piece < pieces.count; ++piece)
+      pieces.with_size(piece, [&](auto tokens) HWY_ATTR {
+        panels.WithViews(n, [&](auto left, auto right)
+                                HWY_ATTR { multiply(tokens, pieces.start(piece), n, left, right); });
+      });
+}
+
+// A block of tokens stays in the cache while all panels pass by: tiles are fast enough to wait for tokens
+// that come from further away.
+template <class Kind, class Store>
+HWY_INLINE void MultiplyByTiles(const Panels& panels, TileShape& shape, const Store& store) {
+  HWY_ALIGN Word sums[kBlockSide * kPanelColumns];
+  for (int64_t m = panels.token_begin; m < panels.token_end; m += kBlockSide) {
+    const BlockShape block{std::min(kBlockSide, panels.token_end - m), kPanelColumns};
+    shape.Use(block);
+    for (int64_t n = panels.first; n < panels.end; n += kPanelColumns) {
+      MultiplyBlock<Kind::kKind, false>(block, panels.token(m), panels.x_bytes, panels.panel(n), panels.words,
+                                        reinterpret_cast<std::byte*>(sums), kPanelColumns * sizeof(Word));
+      panels.WithViews(n, [&](auto left, auto right) HWY_ATTR {
+        const auto finish = [&](auto view, const Word* from, int64_t token, int64_t row) HWY_ATTR {
+          const auto sum = hn::BitCast(typename Kind::Tag(), hn::Load(Words(), from));
+          store.Finish(view, hn::Add(sum, store.Start(view, token, row, panels.begins)), token, row,
+                       panels.ends);
+        };
+        for (int64_t t = 0; t < block.rows; ++t) {
+          finish(left, sums + t * kPanelColumns, m + t, n);
+          finish(right, sums + t * kPanelColumns + kWordLanes, m + t, n + kWordLanes);
+        }
+      });
+    }
+  }
+}
+
 // As Dots, for inputs (M, depth) that are contiguous. Rows are whole words.
 template <class Kind, class Store>
 void PackedDots(const void* data, int64_t row_bytes, int64_t begin, int64_t end, const void* inputs,
                 int64_t token_begin, int64_t token_end, const Store& store) {
-  const int64_t words = row_bytes / static_cast<int64_t>(sizeof(Word));
+  constexpr int64_t kWordBytes = sizeof(Word);
+  const int64_t words = row_bytes / kWordBytes;
+  if (words == 0) return;
   const auto* weights = static_cast<const std::byte*>(data);
   const auto* x = static_cast<const std::byte*>(inputs);
-  const TokenPieces<kPanelTokens> pieces(token_begin, token_end - token_begin);
-  HWY_ALIGN Word panel[kPanelWords * kPanelRows];
-  for (int64_t n = begin; n < end; n += kPanelRows) {
-    const int64_t rows = std::min<int64_t>(kPanelRows, end - n);
-    for (int64_t at = 0; at < words; at += kPanelWords) {
-      const int64_t depth = std::min(kPanelWords, words - at),
-                    offset = at * static_cast<int64_t>(sizeof(Word));
-      const bool begins = at == 0, ends = at + depth == words;
-      PackPanel<Kind>(weights + n * row_bytes + offset, row_bytes, rows, depth, panel);
-      const auto multiply = [&](auto tokens, int64_t m, auto first_view, auto second_view) HWY_ATTR {
-        constexpr int kTokens = decltype(tokens)::value;
-        typename Kind::Sum sums[kTokens][2];
-        HWY_UNROLL(16)
-        for (int t = 0; t < kTokens; ++t) {
-          sums[t][0] = store.Start(first_view, m + t, n, begins);
-          sums[t][1] = store.Start(second_view, m + t, n + kWordLanes, begins);
-        }
-        AddPanel<Kind, kTokens>(panel, x + m * row_bytes + offset, row_bytes, depth, sums);
-        HWY_UNROLL(16)
-        for (int t = 0; t < kTokens; ++t) {
-          store.Finish(first_view, sums[t][0], m + t, n, ends);
-          store.Finish(second_view, sums[t][1], m + t, n + kWordLanes, ends);
-        }
-      };
-      for (int64_t piece = 0; piece < pieces.count; ++piece)
-        pieces.with_size(piece, [&](auto tokens) HWY_ATTR {
-          const int64_t m = pieces.start(piece);
-          if (rows == kPanelRows)
-            multiply(tokens, m, WholeView(), WholeView());
-          else
-            multiply(tokens, m, TailView{std::min<int64_t>(rows, kWordLanes)},
-                     TailView{std::max<int64_t>(rows - kWordLanes, 0)});
-        });
+  HWY_ALIGN Word packed[kPanelWords * kPanelColumns];
+  const auto for_panels = [&](const auto& multiply) HWY_ATTR {
+    const int64_t rows = std::max<int64_t>(kPanelWords / words, 1) * kPanelColumns;
+    for (int64_t first = begin; first < end; first += rows) {
+      const int64_t last = std::min(end, first + rows);
+      for (int64_t at = 0; at < words; at += kPanelWords) {
+        const int64_t depth = std::min(kPanelWords, words - at), offset = at * kWordBytes;
+        const Panels panels{packed, depth,      at == 0,   at + depth == words, first,
+                            last,   x + offset, row_bytes, token_begin,         token_end};
+        for (int64_t n = first; n < last; n += kPanelColumns)
+          PackWords<Prefetch::next_rows>(weights + n * row_bytes + offset, row_bytes,
+                                         std::min<int64_t>(kPanelColumns, last - n), 2 * depth, depth,
+                                         Kind::kFlip, packed + (n - first) * depth);
+        multiply(panels);
+      }
     }
+  };
+  if (has_tiles() && words % kTileSide == 0) {
+    TileShape shape;
+    for_panels([&](const Panels& panels) HWY_ATTR { MultiplyByTiles<Kind>(panels, shape, store); });
+  } else {
+    for_panels([&](const Panels& panels) HWY_ATTR { MultiplyByVectors<Kind>(panels, store); });
   }
 }
 

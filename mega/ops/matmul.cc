@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <dnnl.hpp>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "mega/base/error.h"
+#include "mega/kernels/instruction_set.h"
+#include "mega/kernels/tile_product.h"
 #include "mega/ops/parallel.h"
 #include "mega/ops/phase.h"
 #include "mega/ops/precision.h"
@@ -43,7 +47,103 @@ void multiply(const Sizes& size, Matrix a, Matrix b, float* out, int64_t out_str
           ", ", size.columns, ") failed in oneDNN with status ", static_cast<int>(status));
 }
 
-// ---- bf16 ------------------------------------------------------------------------------------------------
+// ---- bf16 by tiles ---------------------------------------------------------------------------------------
+
+template <class Out>
+using TileProduct = kernels::TileProduct<Out>;
+
+// Computes the parts of a product side by side.
+template <class Out>
+void run_parts(const std::vector<TileProduct<Out>>& parts) {
+  constexpr int64_t kAlignment = 16;  // floats
+  int64_t scratch = 0;
+  for (const auto& part : parts) scratch = std::max(scratch, kernels::tile_product_scratch(part));
+  scratch = (scratch + kAlignment - 1) / kAlignment * kAlignment;
+  const torch::Tensor memory = torch::empty({std::ssize(parts), scratch}, torch::kFloat32);
+  float* data = memory.data_ptr<float>();
+  parallel_for(0, std::ssize(parts), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part)
+      kernels::tile_product(parts[static_cast<size_t>(part)], data + part * scratch);
+  });
+}
+
+constexpr int64_t kTileRows = 32;  // and columns, and depth: what tiles take at once
+
+// Of so many items, what each of the parts has at most.
+int64_t share_of(int64_t items, int64_t parts) {
+  return (items + parts * kTileRows - 1) / (parts * kTileRows) * kTileRows;
+}
+
+// Each part has some of the rows.
+template <class Out>
+void multiply_rows(const TileProduct<Out>& product, int64_t parts) {
+  const int64_t each = share_of(product.rows, parts);
+  std::vector<TileProduct<Out>> all;
+  for (int64_t row = 0; row < product.rows; row += each) {
+    TileProduct<Out>& part = all.emplace_back(product);
+    part.rows = std::min(each, product.rows - row);
+    part.a.data += row * (product.a.transposed ? 1 : product.a.stride);
+    part.out += row * product.out_stride;
+  }
+  run_parts(all);
+}
+
+// Each part has some of the depth; their sums are added up in order. For gradients of weights, whose depth is
+// all positions of a batch: no part packs what another one does.
+void multiply_depths(const TileProduct<float>& product, int64_t parts) {
+  const int64_t each = share_of(product.depth, parts), size = product.rows * product.columns;
+  const torch::Tensor memory = torch::empty({parts, size}, torch::kFloat32);
+  float* sums = memory.data_ptr<float>();
+  std::vector<TileProduct<float>> all;
+  for (int64_t begin = 0; begin < product.depth; begin += each) {
+    TileProduct<float> part = product;
+    part.depth = std::min(each, product.depth - begin);
+    part.a.data += begin * (product.a.transposed ? product.a.stride : 1);
+    part.b.data += begin * (product.b.transposed ? 1 : product.b.stride);
+    part.out = sums + std::ssize(all) * size;
+    part.out_stride = product.columns;
+    part.accumulate = false;
+    part.bias = nullptr;
+    all.push_back(part);
+  }
+  run_parts(all);
+  parallel_rows(product.rows, product.columns, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      for (int64_t c = 0; c < product.columns; ++c) {
+        float& to = product.out[row * product.out_stride + c];
+        float sum = (product.accumulate ? to : 0.0f) + (product.bias != nullptr ? product.bias[c] : 0.0f);
+        for (int64_t part = 0; part < std::ssize(all); ++part)
+          sum += sums[part * size + row * product.columns + c];
+        to = sum;
+      }
+  });
+}
+
+template <class Out>
+void multiply_by_tiles(const TileProduct<Out>& product) {
+  constexpr double kWorthwhile = 1 << 20;  // multiply-adds of a part
+  const double work =
+      static_cast<double>(product.rows) * static_cast<double>(product.columns * product.depth);
+  const int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+  const int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(work / kWorthwhile), 1, threads);
+  // Sums of parts of the depth take no more memory than the factors.
+  const int64_t deep = std::min(parts, product.depth / std::max(product.rows, product.columns));
+  const int64_t of_rows = (product.rows + kTileRows - 1) / kTileRows;
+  if constexpr (std::is_same_v<Out, float>)
+    if (deep > 1 && deep >= std::min(parts, of_rows)) return multiply_depths(product, deep);
+  multiply_rows(product, parts);
+}
+
+// ---- bf16 by oneDNN --------------------------------------------------------------------------------------
+
+#if DNNL_VERSION_MAJOR < 3
+// Its products by tiles, which ours take the place of, would crash on virtual machines that do not say how
+// large tiles are (leaf 1D of cpuid): version 2.6 then configures none. Has to be set before oneDNN is used;
+// what the user set stays.
+[[maybe_unused]] const bool without_tiles =
+    std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr && std::getenv("DNNL_MAX_CPU_ISA") == nullptr &&
+    dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16) == dnnl_success;
+#endif
 
 const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
@@ -116,6 +216,16 @@ const Primitive& primitive(const Sizes& size, const NarrowMatrix& a, const Narro
 template <class Out>
 void multiply(const Sizes& size, NarrowMatrix a, NarrowMatrix b, Out* out, int64_t out_stride,
               const Addend& addend) {
+  if (kernels::has_tiles())
+    return multiply_by_tiles<Out>({size.rows,
+                                   size.columns,
+                                   size.depth,
+                                   {a.data, a.stride, a.transposed},
+                                   {b.data, b.stride, b.transposed},
+                                   out,
+                                   out_stride,
+                                   addend.accumulate,
+                                   addend.bias});
   try {
     const Primitive& made = primitive<Out>(size, a, b, out_stride, addend);
     if (!made.run) {

@@ -1,4 +1,5 @@
-// Matrix products on the CPU, of float32 or of bf16, by oneDNN, which shares libtorch's OpenMP threads.
+// Matrix products on the CPU, of float32 or of bf16: by oneDNN, which shares libtorch's OpenMP threads, and
+// where the CPU has tiles (AMX) those of bf16 by our own kernel.
 #pragma once
 
 #include <cstdint>

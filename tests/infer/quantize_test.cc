@@ -230,7 +230,7 @@ TEST_F(Quantize, ArithmeticIsThatOfTheFile) {
     // Without such instructions, the same file answers as one without the key.
     kernels::limit_instruction_set(kernels::InstructionSet::avx2);
     EXPECT_EQ(after_prompt(to_), after_prompt(old));
-    kernels::limit_instruction_set(kernels::InstructionSet::avx3);
+    kernels::limit_instruction_set(kernels::InstructionSet::amx);
   }
 }
 

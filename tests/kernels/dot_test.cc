@@ -158,7 +158,7 @@ TEST(DotKernel, ManyTokensAgreeWithDefinition) {
     std::mt19937 random(11);
     for (const WeightType type : kTypes) {
       for (const bool rounds : {false, true}) {
-        for (const int64_t depth : {2, 4, 7, 36, 64, 130, 2100}) {
+        for (const int64_t depth : {2, 4, 7, 36, 64, 130, 2100, 2112}) {
           for (const int64_t tokens : kManyTokens) {
             for (const int64_t rows : {1, 32, 53}) {
               SCOPED_TRACE(::testing::Message()
@@ -204,18 +204,21 @@ TEST(DotKernel, RoundsWhereItMay) {
 TEST(DotKernel, RoundedSumsHaveTwoOrders) {
   for_each_target([] {
     std::mt19937 random(13);
-    const int64_t tokens = 40, rows = 45, depth = 200;
-    Problem problem(WeightType::bf16, tokens, rows, depth, random);
-    problem.weights.rounds = true;
-    const Matrix all = problem.all();
-    Matrix parts(tokens, rows), one(tokens, rows);
-    for (int64_t n = 0; n < rows; n += 13)
-      dot_rows(problem.weights, n, std::min(n + 13, rows), problem.x, 0, tokens, parts);
-    for (int64_t m = 0; m < tokens; ++m) dot_rows(problem.weights, 0, rows, problem.x, m, m + 1, one);
-    for (int64_t m = 0; m < tokens; ++m) {
-      for (int64_t n = 0; n < rows; ++n) {
-        ASSERT_EQ(parts(m, n), all(m, n)) << m << ", " << n;
-        ASSERT_NEAR(one(m, n), all(m, n), 1e-6 * problem.expected(m, n).second) << m << ", " << n;
+    for (const int64_t depth : {200, 192, 2112}) {
+      SCOPED_TRACE(::testing::Message() << "depth " << depth);
+      const int64_t tokens = 40, rows = 45;
+      Problem problem(WeightType::bf16, tokens, rows, depth, random);
+      problem.weights.rounds = true;
+      const Matrix all = problem.all();
+      Matrix parts(tokens, rows), one(tokens, rows);
+      for (int64_t n = 0; n < rows; n += 13)
+        dot_rows(problem.weights, n, std::min(n + 13, rows), problem.x, 0, tokens, parts);
+      for (int64_t m = 0; m < tokens; ++m) dot_rows(problem.weights, 0, rows, problem.x, m, m + 1, one);
+      for (int64_t m = 0; m < tokens; ++m) {
+        for (int64_t n = 0; n < rows; ++n) {
+          ASSERT_EQ(parts(m, n), all(m, n)) << m << ", " << n;
+          ASSERT_NEAR(one(m, n), all(m, n), 1e-6 * problem.expected(m, n).second) << m << ", " << n;
+        }
       }
     }
   });

@@ -26,7 +26,7 @@ TEST(InstructionSet, IsTheStrongestUsableUpToTheLimit) {
   EXPECT_FALSE(names.contains("Unknown"));
 
   // A limit above what this machine supports selects its strongest.
-  limit_instruction_set(InstructionSet::avx3);
+  limit_instruction_set(InstructionSet::amx);
   EXPECT_EQ(chosen_instruction_set(), usable.back());
 }
 

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "mega/ops/precision.h"
+#include "mega/ops/runtime.h"
 #include "tests/compare.h"
 
 namespace mega::ops {
@@ -70,6 +72,31 @@ TEST(Matmul, InBf16TakesManyRowsOfATranspose) {
   const Tensor expected = torch::matmul(from.t().to(torch::kFloat32), b.to(torch::kFloat32));
   const Tensor error = (to.to(torch::kFloat32) - expected).abs();
   EXPECT_LE((error - expected.abs() * std::ldexp(1.0, -8)).max().item<float>(), 1e-3F);
+}
+
+// Gradients of weights: threads share a long depth, and add up their sums. At some of these sizes a part
+// needs more scratch memory than the whole.
+TEST(Matmul, InBf16ThreadsShareALongDepth) {
+  if (available_precision(Precision::bf16) != Precision::bf16) GTEST_SKIP() << "no bf16 arithmetic here";
+  torch::manual_seed(5);
+  const int before = threads();
+  const auto narrow = [](const Tensor& x) { return x.to(torch::kBFloat16); };
+  for (const int count : {1, 2, 3, 5}) {
+    set_threads(count);
+    for (const auto& [rows, columns, depth] :
+         {std::array<int64_t, 3>{512, 512, 1184}, {100, 320, 861}, {256, 128, 4100}, {8, 8, 40'000}}) {
+      const Tensor a = narrow(torch::randn({depth, rows})), b = narrow(torch::randn({depth, columns})),
+                   bias = torch::randn({columns}), held = torch::randn({rows, columns}), out = held.clone();
+      const Tensor product = torch::matmul(a.t().to(torch::kFloat64), b.to(torch::kFloat64));
+      const double bound = 1e-6 * static_cast<double>(depth);
+      matmul({a, true}, {b}, out);
+      EXPECT_LT((out - product).abs().max().item<double>(), bound) << count << " threads, depth " << depth;
+      out.copy_(held);
+      matmul({a, true}, {b}, out, {true, bias.data_ptr<float>()});
+      EXPECT_LT((out - held - bias - product).abs().max().item<double>(), bound) << count << " threads";
+    }
+  }
+  set_threads(before);
 }
 
 TEST(Matmul, OfDepthZeroIsZero) {
