@@ -8,8 +8,11 @@
 namespace mega::infer {
 namespace {
 
-// Tokens per piece: enough for full speed, with bounded memory.
-constexpr size_t kPiece = 512;
+// Tokens per piece, which bounds the memory. Each piece packs the weights anew, and gathers the keys and
+// values of an open chunk.
+constexpr size_t kPiece = 2048;
+// A session does not keep the memory of a prompt that is longer: most go on token by token.
+constexpr size_t kKept = 512;
 
 }  // namespace
 
@@ -46,11 +49,12 @@ void feed_together(std::span<Session* const> sessions, std::span<const std::span
     sessions[i]->check_room(std::ssize(tokens[i]));
   }
   std::vector<size_t> done(sessions.size(), 0);
+  size_t longest = 0;  // of the pieces
   while (true) {
     // A share of the rest of each text, so that together they make one piece.
     size_t unfinished = 0;
     for (size_t i = 0; i < sessions.size(); ++i) unfinished += done[i] < tokens[i].size() ? 1 : 0;
-    if (unfinished == 0) return;
+    if (unfinished == 0) break;
     const size_t share = std::max<size_t>(1, kPiece / unfinished);
     std::vector<int32_t> piece;
     std::vector<Segment> segments;
@@ -67,7 +71,9 @@ void feed_together(std::span<Session* const> sessions, std::span<const std::span
     const kernels::Rows features = sessions[0]->model_->read(piece, segments, run);
     for (size_t i = 0; i < reading.size(); ++i)
       reading[i]->keep_features(features[segments[i].begin + segments[i].length - 1]);
+    longest = std::max(longest, piece.size());
   }
+  if (longest > kKept) *sessions[0]->work_ = Workspace();
 }
 
 void Session::check_room(int64_t tokens) const { model_->check_length(state_.position + tokens); }

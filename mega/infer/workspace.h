@@ -38,6 +38,7 @@ class Workspace {
     kEmbedded,
     kReduced,  // projected features for a band of the adaptive softmax
     kLogits,
+    kScratch,  // of a kernel, see scratch_of_thread
     kPurposes
   };
 
@@ -45,6 +46,7 @@ class Workspace {
   float* floats(Purpose purpose, int64_t count) {
     Piece& piece = pieces_[purpose];
     if (piece.size < count) {
+      piece.size = 0;
       piece.memory.reset();  // first, so that old and new memory never coexist
       piece.memory.reset(static_cast<float*>(allocate_aligned(static_cast<size_t>(count) * sizeof(float))));
       piece.size = count;
@@ -68,6 +70,13 @@ class Workspace {
   };
   std::array<Piece, kPurposes> pieces_;
 };
+
+// Memory of the calling thread for a kernel, kept from call to call: the tasks of a prompt would otherwise
+// each get fresh pages.
+inline float* scratch_of_thread(int64_t count) {
+  static thread_local Workspace memory;
+  return memory.floats(Workspace::kScratch, count);
+}
 
 // Resources of a forward pass.
 struct Run {

@@ -21,8 +21,9 @@ using kernels::WeightType;
 // Up to this many queries of a stream are processed one by one: each reads keys and values in the cache,
 // while a block of queries needs a contiguous copy first.
 constexpr int64_t kFewQueries = 4;
-// Queries of a block per thread and task.
-constexpr int64_t kQueryRange = 128;
+// Queries of a block per task: each task packs the keys and values anew.
+constexpr int64_t kFewestOfTask = 128, kQueryRange = 256;
+constexpr int64_t kQueryUnit = 64;  // what the kernel takes at once
 
 ConstRows constant(Rows rows) { return {rows.data, rows.stride}; }
 
@@ -205,8 +206,12 @@ class Attention {
     const auto bias = position_.bias(piece.keys());
     tables_.push_back(bias);
     block.bias = bias == nullptr ? nullptr : bias->at_zero();
-    for (int64_t begin = 0; begin < piece.length; begin += kQueryRange)
-      ranges_.push_back({block, begin, std::min(piece.length, begin + kQueryRange), out_[piece.begin]});
+    // Several for each thread, because with a causal mask the last ones have the most to do.
+    const int64_t tasks = 2 * run_.pool.threads() * kQueryUnit;
+    const int64_t range =
+        std::clamp((piece.length + tasks - 1) / tasks * kQueryUnit, kFewestOfTask, kQueryRange);
+    for (int64_t begin = 0; begin < piece.length; begin += range)
+      ranges_.push_back({block, begin, std::min(piece.length, begin + range), out_[piece.begin]});
   }
 
   // Cached keys and values, then those of the piece itself, contiguously.
@@ -250,12 +255,12 @@ class Attention {
   void run_blocks() {
     const int64_t scratch = kernels::attention_scratch(kQueryRange, position_.columns(), options_.values);
     run_.pool.run(std::ssize(ranges_), 1, [&](int64_t begin, int64_t end) {
-      AlignedVector<float> memory(static_cast<size_t>(scratch));
+      float* memory = scratch_of_thread(scratch);
       float normalizer[kQueryRange];
       for (int64_t i = begin; i < end; ++i) {
         const Range& range = ranges_[static_cast<size_t>(i)];
         kernels::attention_forward(range.block, range.begin, range.end, range.out, out_.stride,
-                                   normalizer - range.begin, memory.data());
+                                   normalizer - range.begin, memory);
       }
     });
   }

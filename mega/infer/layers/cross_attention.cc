@@ -216,12 +216,12 @@ class CrossAttention::Attention {
     if (blocks_.empty()) return;
     const int64_t scratch = kernels::attention_scratch(kQueryRange, layer_.position_.columns(), width());
     run_.pool.run(std::ssize(blocks_), 1, [&](int64_t begin, int64_t end) {
-      AlignedVector<float> memory(static_cast<size_t>(scratch));
+      float* memory = scratch_of_thread(scratch);
       float normalizer[kQueryRange];
       for (int64_t i = begin; i < end; ++i) {
         const Block& block = blocks_[static_cast<size_t>(i)];
         kernels::attention_forward(block.block, block.begin, block.end, block.out, out_.stride,
-                                   normalizer - block.begin, memory.data());
+                                   normalizer - block.begin, memory);
       }
     });
   }
