@@ -17,7 +17,7 @@
 namespace mega::ops {
 namespace {
 
-constexpr size_t kLarge = 1 << 20;     // smaller blocks come from malloc
+constexpr size_t kLarge = 1 << 18;     // smaller blocks come from malloc
 constexpr size_t kUnit = 1 << 16;      // large blocks are multiples of this, so that few bytes are left over
 constexpr size_t kSegment = 64 << 20;  // least that is asked of the system at once
 
