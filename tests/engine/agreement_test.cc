@@ -106,11 +106,14 @@ void draw_statistics(Module& module) {
   }
 }
 
+// Writes the model, then computes in double: what remains is the rounding of the engine, whichever BLAS
+// libtorch uses.
 template <class Model>
-void save(const std::filesystem::path& path, const ModelOptions& options, Model& model) {
+void save_and_widen(const std::filesystem::path& path, const ModelOptions& options, Model& model) {
   const ops::NamedTensors weights = train::weights_of(*model);
   const ops::TensorViews views(weights);
   write_model_file(path, options, views.views());
+  model->to(torch::kFloat64);
 }
 
 // Differences are relative to the largest value if that is above 1.
@@ -178,7 +181,7 @@ void EngineAgrees::check(const LanguageModelOptions& options) {
   SCOPED_TRACE(options_to_json(all).dump());
   models::LanguageModel model = with_large_weights(models::LanguageModel(options));
   draw_statistics(*model);
-  save(path_, all, model);
+  save_and_widen(path_, all, model);
 
   const torch::NoGradGuard guard;
   const int64_t length = 1 + dice_.upto(150);
@@ -267,6 +270,8 @@ struct Document {
     }
   }
 
+  torch::Tensor wide() const { return tokens.empty() ? values.to(torch::kFloat64) : values; }
+
   infer::SequenceView view() const {
     if (!tokens.empty()) return {tokens, {}, length};
     return {{}, {values.data_ptr<float>(), static_cast<size_t>(values.numel())}, length};
@@ -279,14 +284,14 @@ void EngineAgrees::check(const ClassifierOptions& options) {
   SCOPED_TRACE(options_to_json(all).dump());
   models::Classifier model = with_large_weights(models::Classifier(options));
   draw_statistics(*model);
-  save(path_, all, model);
+  save_and_widen(path_, all, model);
   const torch::NoGradGuard guard;
   const auto engine = infer::Classifier::open(path_);
   infer::Workspace work;
   for (int i = 0; i < 3; ++i) {
     const Document document(dice_, options);
     const infer::SequenceView view = document.view();
-    expect_close(model->forward({document.values, {}}), engine->outputs({&view, 1}, {*pool_, work}),
+    expect_close(model->forward({document.wide(), {}}), engine->outputs({&view, 1}, {*pool_, work}),
                  "length " + std::to_string(document.length));
   }
 }
@@ -310,13 +315,13 @@ TEST_P(EngineAgrees, OnMatchers) {
   SCOPED_TRACE(options_to_json(all).dump());
   models::Matcher model = with_large_weights(models::Matcher(options));
   draw_statistics(*model);
-  save(path_, all, model);
+  save_and_widen(path_, all, model);
   const torch::NoGradGuard guard;
   const auto engine = infer::Classifier::open(path_);
   infer::Workspace work;
   const Document first(dice_, options), second(dice_, options);
   const std::vector<infer::SequenceView> views = {first.view(), second.view()};
-  expect_close(model->forward({first.values, {}}, {second.values, {}}),
+  expect_close(model->forward({first.wide(), {}}, {second.wide(), {}}),
                engine->outputs(views, {*pool_, work}), "pair");
 }
 
@@ -346,7 +351,7 @@ TEST_P(EngineAgrees, OnPictures) {
   models::ImageClassifier model =
       with_large_weights(models::ImageClassifier(std::get<ImageClassifierOptions>(all.model)));
   draw_statistics(*model);
-  save(path_, all, model);
+  save_and_widen(path_, all, model);
   const torch::NoGradGuard guard;
   infer::Workspace work;
   const auto compare = [&](models::ImageClassifier& expected, const infer::ImageClassifier& engine) {
@@ -355,7 +360,8 @@ TEST_P(EngineAgrees, OnPictures) {
     const infer::SequenceView view{
         {}, {pixels.data_ptr<float>(), static_cast<size_t>(pixels.numel())}, options.max_length()};
     expected->eval();
-    expect_close(expected->predict({{pixels, {}}}), engine.outputs({&view, 1}, {*pool_, work}),
+    expect_close(expected->predict({{pixels.to(torch::kFloat64), {}}}),
+                 engine.outputs({&view, 1}, {*pool_, work}),
                  std::to_string(options.rows()) + " by " + std::to_string(options.columns()));
   };
   compare(model, *infer::ImageClassifier::open(path_));
@@ -371,6 +377,7 @@ TEST_P(EngineAgrees, OnPictures) {
   models::ImageClassifier other(std::get<ImageClassifierOptions>(resized.model));
   const ModelFile file = ModelFile::open(path_);
   EXPECT_TRUE(train::load_matching_weights(*other, file, resized).empty());
+  other->to(torch::kFloat64);
   compare(other, infer::ImageClassifier(ModelFile::open(path_), "file", size));
 }
 
@@ -398,7 +405,7 @@ TEST_P(EngineAgrees, OnTranslators) {
   models::Translator model = with_large_weights(models::Translator(options));
   draw_statistics(*model);
   model->eval();
-  save(path_, all, model);
+  save_and_widen(path_, all, model);
   const torch::NoGradGuard guard;
   infer::TranslatorDecoder decoder(infer::Translator::open(path_), pool_);
   std::vector<std::vector<int32_t>> sources, targets;
