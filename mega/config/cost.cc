@@ -46,6 +46,13 @@ int64_t block_weights(const BlockOptions& block) {
   return 2 * d * v + d * (z + v + 2 * d) + 2 * d * f + 4 * k * block.ema.dimension;
 }
 
+int64_t feed_forward_like(const BlockOptions& block, int64_t others) {
+  const int64_t d = block.width;
+  return std::max<int64_t>(1, (block_weights(block) - others + d) / (2 * d));
+}
+
+int64_t heads_like(const BlockOptions& block, int64_t heads) { return block.width % heads == 0 ? heads : 1; }
+
 BlockActivations block_activations(const BlockOptions& block) {
   const double d = real(block.width), z = real(block.shared), v = real(block.values), f = real(block.hidden);
   const double mixed = 2 * d + z + v;

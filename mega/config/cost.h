@@ -19,6 +19,11 @@ double cross_multiply_adds(const BlockOptions& options, int64_t length);
 
 // The weights of a Mega block without biases and norms, by which baselines are made as large.
 int64_t block_weights(const BlockOptions& options);
+// The width of the feed-forward (2 d weights for each unit) with which a baseline's block, of so many other
+// weights, is as large.
+int64_t feed_forward_like(const BlockOptions& options, int64_t others);
+// As many heads if they divide the width, else one.
+int64_t heads_like(const BlockOptions& options, int64_t heads);
 
 // Numbers per token that one block keeps for its backward pass, and those that the backward pass of the last
 // one needs for a moment.

@@ -68,7 +68,7 @@ TEST(Flash, MemoryEstimateIsNearTheMeasurement) {
 }
 
 TEST(Flash, HasThePublishedSize) {
-  EXPECT_EQ(count_parameters(*baseline_of(load_preset("lra-text").model, "flash")).total, 529'169);
+  EXPECT_EQ(count_parameters(load_preset("lra-text-flash").model).total, 529'169);
 }
 
 TEST(Flash, BatchNormCountsBatches) {

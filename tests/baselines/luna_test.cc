@@ -74,17 +74,11 @@ TEST(Luna, MemoryEstimateIsNearTheMeasurement) {
 }
 
 TEST(Luna, HasThePublishedSizes) {
-  EXPECT_EQ(count_parameters(*baseline_of(load_preset("lra-text").model, "luna")).total, 4'349'952);
-  LunaOptions listops;  // one layer's weights six times
-  listops.vocabulary = 24;
-  listops.classes = 10;
-  listops.layers = 6;
-  listops.width = 512;
-  listops.hidden = listops.head = 2048;
-  listops.heads = listops.pack_heads = 8;
-  listops.share_layers = true;
-  const int64_t once = count_parameters({listops}).parts.at("feed-forward");
-  EXPECT_EQ(once, 2 * 512 * 2048 + 2048 + 512);
+  EXPECT_EQ(count_parameters(load_preset("lra-text-luna").model).total, 4'349'952);
+  const auto listops =
+      count_parameters(load_preset("lra-listops-luna").model);  // one layer's weights six times
+  EXPECT_EQ(listops.total, 5'157'888);
+  EXPECT_EQ(listops.parts.at("feed-forward"), 2 * 512 * 2048 + 2048 + 512);
 }
 
 TEST(Luna, RejectsAState) {

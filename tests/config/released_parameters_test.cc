@@ -54,6 +54,7 @@ const std::map<std::string, int64_t> kBaselines = {{"lra-text-transformer", 3'49
                                                    {"lra-text-bigbird", 3'486'722 + 7 * 256},
                                                    {"lra-text-performer", 3'486'722 + 7 * 256},
                                                    {"lra-text-luna", 4'349'952},
+                                                   {"lra-listops-luna", 5'157'888},
                                                    {"lra-text-flash", 529'169},
                                                    // S4 without P, which has a pair of 32 numbers for each of
                                                    // 256 channels in 6 layers

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mega/base/error.h"
+#include "mega/config/cost.h"
 
 namespace mega {
 namespace {
@@ -68,8 +69,19 @@ double ArenaOptions::moment_of_attention(int64_t) const { return 2 * real(width)
 bool ArenaOptions::match(const ModelKind& other) {
   const auto* mega = dynamic_cast<const EncoderClassifierOptions*>(&other);
   if (mega == nullptr) return false;
-  take_task(*mega);
+  static_cast<SequenceOptions&>(*this) = *mega;
   documents = mega->document_count();
+  width = mega->block.width;
+  heads = heads_like(mega->block, 4);
+  dropout = mega->block.dropout;
+  if (auto* weighted = dynamic_cast<WeightedArenaOptions*>(this))
+    weighted->attention_dropout = mega->block.attention_dropout;
+  int64_t attention = static_cast<int64_t>(projections().size()) * width * width;
+  TensorList list;
+  add_attention_tensors(list, "attn");
+  for (const TensorInfo& tensor : list.take())
+    if (tensor.is_parameter) attention += tensor.elements();
+  hidden = feed_forward_like(mega->block, attention);
   return true;
 }
 
@@ -102,9 +114,8 @@ double PerformerOptions::moment_of_attention(int64_t) const {
 }
 
 bool LinformerOptions::match(const ModelKind& other) {
-  if (!WeightedArenaOptions::match(other)) return false;
   max_positions = std::max<int64_t>(1, other.max_length());
-  return true;
+  return WeightedArenaOptions::match(other);
 }
 
 void LinformerOptions::add_attention_tensors(TensorList& list, const std::string& name) const {

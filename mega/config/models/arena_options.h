@@ -31,7 +31,7 @@ struct ArenaOptions : SequenceOptions {
   int64_t document_count() const override { return documents; }
   double multiply_adds(int64_t length) const override;
   double activation_bytes(int64_t length, int64_t batch) const override;
-  // Takes the task, and keeps the published size.
+  // As wide, with as many layers and parameters.
   bool match(const ModelKind& other) override;
 
   // Positions of a sequence of this length inside the encoder.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mega/base/error.h"
+#include "mega/config/cost.h"
 
 namespace mega {
 namespace {
@@ -78,9 +79,18 @@ double FlashOptions::activation_bytes(int64_t length, int64_t batch) const {
 bool FlashOptions::match(const ModelKind& other) {
   const auto* mega = dynamic_cast<const EncoderClassifierOptions*>(&other);
   if (mega == nullptr) return false;
-  take_task(*mega);
+  static_cast<SequenceOptions&>(*this) = *mega;
   documents = mega->document_count();
+  const BlockOptions& block = mega->block;
+  width = block.width;
+  shared = block.shared;
+  // 3 D V + D Z, and the table of the bias.
   max_positions = std::max<int64_t>(1, mega->max_length());
+  const int64_t others = width * shared + 2 * max_positions - 1;
+  values = std::max<int64_t>(1, (block_weights(block) - others) / (3 * width));
+  if (block.norm == NormKind::layer || block.norm == NormKind::batch) norm = block.norm;
+  dropout = block.dropout;
+  attention_dropout = block.attention_dropout;
   return true;
 }
 

@@ -40,7 +40,7 @@ struct FlashOptions : SequenceOptions {
   int64_t max_length() const override { return form == FlashForm::quadratic ? max_positions : 0; }
   double multiply_adds(int64_t length) const override;
   double activation_bytes(int64_t length, int64_t batch) const override;
-  // Takes the task, and keeps the published size.
+  // As wide, with as many layers and parameters.
   bool match(const ModelKind& other) override;
 
   template <class Self, class Visitor>

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mega/base/error.h"
+#include "mega/config/cost.h"
 
 namespace mega {
 namespace {
@@ -71,8 +72,16 @@ double LunaOptions::activation_bytes(int64_t length, int64_t batch) const {
 bool LunaOptions::match(const ModelKind& other) {
   const auto* mega = dynamic_cast<const EncoderClassifierOptions*>(&other);
   if (mega == nullptr) return false;
-  take_task(*mega);
+  static_cast<SequenceOptions&>(*this) = *mega;
   documents = mega->document_count();
+  const BlockOptions& block = mega->block;
+  width = block.width;
+  heads = pack_heads = heads_like(block, 4);
+  dropout = block.dropout;
+  attention_dropout = block.attention_dropout;
+  activation_dropout = block.activation_dropout;
+  const int64_t projections = tie_keys ? 5 : 7;
+  hidden = feed_forward_like(block, projections * width * width + packed * width / layers);
   return true;
 }
 

@@ -37,7 +37,7 @@ struct LunaOptions : SequenceOptions {
   int64_t document_count() const override { return documents; }
   double multiply_adds(int64_t length) const override;
   double activation_bytes(int64_t length, int64_t batch) const override;
-  // Takes the task, and keeps the published size.
+  // As wide, with as many layers and parameters.
   bool match(const ModelKind& other) override;
 
   template <class Self, class Visitor>

@@ -80,11 +80,9 @@ double moment_of_layer(int64_t width, int64_t hidden) {
   return std::max(2 * f + d, 2 * d);
 }
 
-// The width of a Transformer's feed-forward that gives each of its blocks as many parameters: the weights of
-// a Mega block, less the 4 d^2 of its attention, at 2 d for each unit.
+// Beside the 4 d^2 of a Transformer's attention.
 int64_t hidden_like(const BlockOptions& block) {
-  const int64_t d = block.width;
-  return std::max<int64_t>(1, (block_weights(block) - 4 * d * d + d) / (2 * d));
+  return feed_forward_like(block, 4 * block.width * block.width);
 }
 
 // Width, feed-forward and dropout of a Transformer beside this block; as many heads as divide the width.
@@ -95,7 +93,7 @@ void match_block(Transformer& transformer, const BlockOptions& block, int64_t he
   transformer.dropout = block.dropout;
   transformer.attention_dropout = block.attention_dropout;
   transformer.activation_dropout = block.activation_dropout;
-  transformer.heads = block.width % heads == 0 ? heads : 1;
+  transformer.heads = heads_like(block, heads);
 }
 
 }  // namespace

@@ -59,13 +59,18 @@ Recipe load_recipe(const std::string& name_or_path) {
 
 namespace {
 
-// The published model of that kind, where there is a preset of it; the Transformer is as large as the model.
+// The published model of that kind, where there is a preset of it, for the recipe's task; else one that is as
+// large as the recipe's, as the Transformer always is.
 std::optional<ModelOptions> baseline_named(const Recipe& recipe, const std::string& kind) {
-  if (kind == "transformer") return baseline_of(recipe.model, kind);
-  const std::string published = recipe.preset + "-" + kind;
-  for (const internal::EmbeddedPreset& preset : internal::embedded_presets())
-    if (!recipe.preset.empty() && published == preset.name) return load_preset(published).model;
-  return baseline_of(recipe.model, kind);
+  const std::string name = recipe.preset + "-" + kind;
+  const std::vector<std::string> presets = preset_names();
+  if (kind == "transformer" || !std::binary_search(presets.begin(), presets.end(), name))
+    return baseline_of(recipe.model, kind);
+  ModelOptions published = load_preset(name).model;
+  const SequenceOptions* task = sequence_options(recipe.model);
+  if (SequenceOptions* own = sequence_options(published); own != nullptr && task != nullptr)
+    own->take_task(*task);
+  return published;
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ Recipe load_preset(std::string_view name);
 Recipe load_recipe(const std::string& name_or_path);
 
 // set_option (mega/base/options/options.h), except that model.kind=transformer, or another baseline, keeps
-// the task: it makes the model to compare this one with, not one of default options. Of a preset NAME that is
-// the published model of the preset NAME-KIND, where there is one, else one of equal size (baseline_of).
+// the task: it makes the model to compare this one with, not one of default options: one of equal size
+// (baseline_of), or of a preset NAME, unless KIND is transformer, that of the preset NAME-KIND, if there is.
 void change(Recipe& recipe, const std::string& assignment);
 
 namespace internal {

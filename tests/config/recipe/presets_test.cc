@@ -4,6 +4,7 @@
 
 #include "mega/base/files/file.h"
 #include "mega/base/options/options_io.h"
+#include "mega/config/parameter_count.h"
 #include "tests/base/helpers.h"
 
 namespace mega {
@@ -364,6 +365,31 @@ TEST(Change, ATransformerStaysAsItIs) {
     const nlohmann::ordered_json before = options_to_json(recipe);
     change(recipe, "model.kind=transformer");
     EXPECT_EQ(options_to_json(recipe), before) << preset;
+  }
+}
+
+// Of a preset beside which no published model of that kind is.
+TEST(Change, BaselinesAreAsLargeAsTheModel) {
+  for (const char* preset : {"listops-small", "image-small", "text-small", "pairs-small", "lra-image"})
+    for (const char* kind :
+         {"transformer", "performer", "linformer", "bigbird", "reformer", "luna", "flash", "lstm"}) {
+      Recipe recipe = load_preset(preset);
+      const auto mega = static_cast<double>(count_parameters(recipe.model).total);
+      change(recipe, std::string("model.kind=") + kind);
+      validate(recipe);
+      EXPECT_NEAR(static_cast<double>(count_parameters(recipe.model).total), mega, 0.1 * mega)
+          << preset << ", " << kind;
+    }
+}
+
+TEST(Change, APublishedBaselineHasTheTaskOfTheRecipe) {
+  for (const char* kind : {"performer", "s4"}) {
+    Recipe recipe = load_preset("lra-text");
+    change(recipe, "model.classes=7");
+    change(recipe, "model.vocabulary=300");
+    change(recipe, std::string("model.kind=") + kind);
+    EXPECT_EQ(sequence_options(recipe.model)->classes, 7) << kind;
+    EXPECT_EQ(sequence_options(recipe.model)->vocabulary, 300) << kind;
   }
 }
 
