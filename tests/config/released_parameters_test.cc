@@ -55,7 +55,12 @@ const std::map<std::string, int64_t> kBaselines = {{"lra-text-transformer", 3'49
                                                    {"lra-text-performer", 3'486'722 + 7 * 256},
                                                    {"lra-text-luna", 4'349'952},
                                                    {"lra-listops-luna", 5'157'888},
+                                                   {"lra-retrieval-luna", 1'191'936},
+                                                   {"lra-image-luna", 72'448},
+                                                   {"lra-pathfinder-luna", 216'448},
                                                    {"lra-text-flash", 529'169},
+                                                   {"lra-image-flash", 2'694'904},
+                                                   {"lra-pathfinder-flash", 1'005'818},
                                                    // S4 without P, which has a pair of 32 numbers for each of
                                                    // 256 channels in 6 layers
                                                    {"lra-text-s4d", 1'355'778 - 6 * 256 * 2 * 32},
