@@ -135,6 +135,7 @@ CompareCommand::Arguments CompareCommand::training(const Plan& plan, const fs::p
   add({recipe, "--seed", std::to_string(seed)});
   add(budget);
   if (!data.empty()) add({"--data", data});
+  add({"--set", "train.baseline=false"});  // the same in each run
   for (const std::string& assignment : plan.changes) add({"--set", assignment});
   add({"--set", "train.learning_rate=" + rate_text(rate)});
   return command;

@@ -15,6 +15,7 @@ done
 grep -q -- "--threads 1" "$work/two/comparison.md" || failed "the report leaves out --threads"
 grep -q '"kind": "lstm"' "$work/two/lstm-seed-1/recipe.json" || failed "lstm-seed-1 is no LSTM"
 grep -q '"chunk": -1' "$work/two/mega-full-seed-1/recipe.json" || failed "mega-full-seed-1 is in chunks"
+grep -q '"baseline": false' "$work/two/mega-seed-1/recipe.json" || failed "each run fits the linear baseline anew"
 grep -q '"metric": "accuracy"' "$work/two/comparison.json" || failed "comparison.json names no metric"
 
 # Finished runs are kept; models can be added, other settings not.
@@ -36,6 +37,9 @@ expect 1 "did you mean model.block.chunk?" "${compare[@]}" --vary model.block.ch
 # The learning rate: three at least, the best by validation.
 expect 0 "rate" "${compare[@]}" --models mega --updates 5 --tune 2s --out "$work/tuned"
 [ "$(grep -c '"learning_rate"' "$work/tuned/comparison.json")" -ge 4 ] || failed "no search: $(cat "$work/tuned/comparison.json")"
+
+expect 0 "accuracy" "${compare[@]}" --models mega --updates 5 --set train.baseline=true --out "$work/linear"
+grep -q '"baseline": true' "$work/linear/mega-seed-1/recipe.json" || failed "the user's own option does not count"
 
 # Stopped, it goes on.
 stopped=("${compare[@]}" --models mega --updates 400 --out "$work/stopped")
