@@ -163,14 +163,14 @@ ops::DiagonalSystem EmaImpl::complex_coefficients() const {
 }
 
 Tensor EmaImpl::forward(const Tensor& x, const Tensor& mask, Tensor* state) {
-  return run(x, mask, state, options_.activated);
+  return run(x, mask, state, options_.activated, false);
 }
 
-Tensor EmaImpl::sums(const Tensor& x, const Tensor& mask, Tensor* state) {
-  return run(x, mask, state, false);
+Tensor EmaImpl::sums(const Tensor& x, const Tensor& mask, Tensor* state, bool rounded) {
+  return run(x, mask, state, false, rounded);
 }
 
-Tensor EmaImpl::run(const Tensor& x, const Tensor& mask, Tensor* state, bool activated) {
+Tensor EmaImpl::run(const Tensor& x, const Tensor& mask, Tensor* state, bool activated, bool rounded) {
   if (options_.dimension == 0) return x;
   require(x.dim() == 3 && x.size(2) == width_, "an EMA of width ", width_, " takes (batch, length, ", width_,
           "), not ", x.sizes());
@@ -179,6 +179,7 @@ Tensor EmaImpl::run(const Tensor& x, const Tensor& mask, Tensor* state, bool act
   settings.shift = options_.shift;
   settings.truncation = options_.truncation;
   settings.activated = activated;
+  settings.rounded = rounded;
   if (const SequencePieces* pieces = sequence_pieces(); pieces != nullptr) {
     require(
         state == nullptr && options_.kind != EmaKind::complex && !options_.shift,

@@ -28,8 +28,10 @@ class EmaImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask = {},
                         torch::Tensor* state = nullptr);
 
-  // The same without the activation, for callers that fuse it into the next operation.
-  torch::Tensor sums(const torch::Tensor& x, const torch::Tensor& mask = {}, torch::Tensor* state = nullptr);
+  // The same without the activation, for callers that fuse it into the next operation; `rounded`: which keeps
+  // x rounded in bf16, see ops::EmaSettings.
+  torch::Tensor sums(const torch::Tensor& x, const torch::Tensor& mask = {}, torch::Tensor* state = nullptr,
+                     bool rounded = false);
 
   // The state at the start of a stream, (B, D, N); of a complex average (B, D, 2 N).
   torch::Tensor initial_state(int64_t batch) const;
@@ -48,7 +50,8 @@ class EmaImpl : public torch::nn::Module {
   torch::Tensor omega;               // (D)
 
  private:
-  torch::Tensor run(const torch::Tensor& x, const torch::Tensor& mask, torch::Tensor* state, bool activated);
+  torch::Tensor run(const torch::Tensor& x, const torch::Tensor& mask, torch::Tensor* state, bool activated,
+                    bool rounded);
 
   int64_t width_;
   EmaOptions options_;

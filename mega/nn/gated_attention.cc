@@ -72,9 +72,12 @@ Tensor GatedAttentionImpl::forward(const Tensor& x, const Tensor& mask, GatedAtt
   }
   GatedAttentionState* const stream = state == nullptr ? nullptr : &next;
   const Tensor input = options_.prenorm ? normalized(x, mask, stream) : x;
-  const Tensor sums = move ? move->sums(input, mask, stream == nullptr ? nullptr : &stream->ema) : input;
-  const Tensor y =
-      can_fuse(x, mask, stream) ? fused(x, input, sums, mask) : composed(x, input, sums, mask, stream);
+  // The fused form keeps x; a normalised input it keeps rounded, in one copy with the moving average.
+  const bool fuse = can_fuse(x, mask, stream);
+  const Tensor sums = move ? move->sums(input, mask, stream == nullptr ? nullptr : &stream->ema,
+                                        /*rounded=*/fuse && options_.prenorm)
+                           : input;
+  const Tensor y = fuse ? fused(x, input, sums, mask) : composed(x, input, sums, mask, stream);
   const Tensor result = options_.prenorm ? y : normalized(y, mask, stream);
   if (state != nullptr) {
     next.position += x.size(1);

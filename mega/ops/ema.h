@@ -19,6 +19,7 @@ struct EmaSettings {
   bool activated = true;  // apply SiLU at the end
   int64_t pieces = 0;     // time pieces that the fused form runs in parallel; 0: by the number of threads
   bool shift = false;     // the forward-looking sums begin with x_{t+1}, not with x_t
+  bool rounded = false;   // in bf16, keep x for the backward pass as stored_once() has it
 };
 
 // y = silu(s + omega x), where the sums s of both directions include x_t itself, unless `shift` is set. x (B,

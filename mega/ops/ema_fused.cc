@@ -7,6 +7,7 @@
 #include "mega/ops/maybe.h"
 #include "mega/ops/parallel.h"
 #include "mega/ops/phase.h"
+#include "mega/ops/precision.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -424,7 +425,8 @@ class EmaFunction : public torch::autograd::Function<EmaFunction> {
     const Inputs in{
         x, q, b, c, omega.value_or(Tensor()), state.value_or(Tensor()), mask.value_or(Tensor()), settings};
     const Outputs out = ops::forward(in, differentiable);
-    context->save_for_backward({x, q, b, c, in.omega, in.state, in.mask, out.linear});
+    const Tensor kept = stored_once(x, differentiable && settings.rounded && use_bf16());
+    context->save_for_backward({kept, q, b, c, in.omega, in.state, in.mask, out.linear});
     save(context, settings);
     if (in.stateful()) return {out.y, out.state};
     return {out.y};
@@ -434,8 +436,8 @@ class EmaFunction : public torch::autograd::Function<EmaFunction> {
     require_first_derivative("the EMA");
     const PhaseMark mark(Phase::ema);
     const variable_list kept = context->get_saved_variables();
-    const Inputs in{kept[0], kept[1], kept[2], kept[3],
-                    kept[4], kept[5], kept[6], saved<EmaSettings>(context)};
+    const Inputs in{kept[0].to(torch::kFloat),  kept[1], kept[2], kept[3], kept[4], kept[5], kept[6],
+                    saved<EmaSettings>(context)};
     const bool coefficients =
         context->needs_input_grad(1) || context->needs_input_grad(2) || context->needs_input_grad(3);
     const Tensor w = in.stateful() ? grads[1].contiguous() : Tensor();

@@ -24,7 +24,7 @@ struct FusedFeedForward : torch::autograd::Function<FusedFeedForward> {
                         const Hidden& hidden, const Tensor& weight2, const Tensor& bias2) {
     const bool narrow = use_bf16();
     const Tensor rows = stored(x.reshape({-1, x.size(-1)}), narrow);
-    const Tensor w1 = stored_parameter(weight1, narrow), w2 = stored_parameter(weight2, narrow);
+    const Tensor w1 = stored_once(weight1, narrow), w2 = stored_once(weight2, narrow);
     const Tensor inner = linear_forward(rows, w1, bias1, rows.scalar_type());
     context->save_for_backward({rows, w1, w2, inner});
     save(context, hidden);

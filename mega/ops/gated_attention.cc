@@ -112,13 +112,14 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
     const PhaseMark mark(Phase::gates);
     const Widths w(residual, gamma, weight);
     const bool narrow = use_bf16();
-    const Tensor v_weight = stored_parameter(values_weight, narrow),
-                 m_weight = stored_parameter(mixed_weight, narrow),
-                 h_weight = stored_parameter(weight, narrow);
+    const Tensor v_weight = stored_once(values_weight, narrow), m_weight = stored_once(mixed_weight, narrow),
+                 h_weight = stored_once(weight, narrow);
     const Tensor average = stored(averaged, narrow).view({w.rows, w.width});
     const auto type = average.scalar_type();
-    const Tensor values =
-        linear_forward(stored(input, narrow).view({w.rows, w.width}), v_weight, values_bias, type);
+    // Without prenorm, input and residual are one tensor, which is kept as it is.
+    const bool one = input.is_same(residual);
+    const Tensor rounded = one ? stored(input, narrow) : stored_once(input, narrow);
+    const Tensor values = linear_forward(rounded.view({w.rows, w.width}), v_weight, values_bias, type);
     // Adds both biases of the candidate at once; only their sum matters.
     const Tensor biases = mixed_bias.clone();
     biases.narrow(0, w.mixed - w.width, w.width).add_(bias);
@@ -139,10 +140,10 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
         kernels::output_gate<T>(gate, to, begin, end, w.width);
       });
     });
-    // `input` is kept as it is, not rounded: the moving average keeps it, too.
-    context->save_for_backward({residual, input, average, values, v_weight, m_weight, gamma, beta, h_weight,
-                                relative, mask, mixed, out, attended.normalizer, path});
-    context->saved_data["one"] = input.is_same(residual);
+    context->save_for_backward({residual, one ? residual : rounded, average, values, v_weight, m_weight,
+                                gamma, beta, h_weight, relative, mask, mixed, out, attended.normalizer,
+                                path});
+    context->saved_data["one"] = one;
     save(context, std::make_pair(settings, first_offset));
     return y;
   }

@@ -31,7 +31,7 @@ struct GatedAttentionInputs {
 // Fused form of what nn::GatedAttention composes from single operations (equations 7 to 15): float32 on the
 // CPU, no state. For the backward pass it saves its inputs, their projections (the candidate's overwritten by
 // the candidate) and the attention output, and recomputes the rest. In bf16, what it saves beside `residual`
-// and `input` is bf16.
+// is bf16.
 torch::Tensor gated_attention(const GatedAttentionInputs& inputs, const RelativeBias& relative,
                               const torch::Tensor& mask, const GatedAttentionSettings& settings);
 

@@ -34,7 +34,7 @@ struct Linear : torch::autograd::Function<Linear> {
                         const Tensor& weight, const MaybeTensor& bias) {
     const bool narrow = use_bf16();
     const Tensor rows = stored(x.reshape({-1, x.size(-1)}), narrow);
-    const Tensor dense = stored_parameter(weight, narrow);
+    const Tensor dense = stored_once(weight, narrow);
     context->save_for_backward({rows, dense});
     context->saved_data["biased"] = bias.has_value();
     save(context, prologue);

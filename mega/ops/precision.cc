@@ -28,9 +28,9 @@ Tensor round_to_bf16(const Tensor& x) {
   return to;
 }
 
-// Rounded parameters, by the memory that holds them. Views of a parameter share its version, and its memory
+// Rounded tensors, by the memory of what was rounded. Views of a tensor share its version, and its memory
 // cannot be reused while a weak reference to it can still be locked.
-class RoundedParameters {
+class RoundedOnce {
  public:
   Tensor of(const Tensor& x) {
     const c10::StorageImpl* storage = x.storage().unsafeGetStorageImpl();
@@ -69,13 +69,15 @@ PrecisionGuard::~PrecisionGuard() { current_precision = previous_; }
 
 bool use_bf16() { return current_precision == Precision::bf16; }
 
-Tensor stored(const Tensor& x, bool narrow) { return narrow ? round_to_bf16(x) : x.contiguous(); }
+Tensor stored(const Tensor& x, bool narrow) {
+  return narrow && !is_narrow(x) ? round_to_bf16(x) : x.contiguous();
+}
 
-Tensor stored_parameter(const Tensor& x, bool narrow) {
+Tensor stored_once(const Tensor& x, bool narrow) {
   if (!narrow) return x.contiguous();
   if (!x.is_contiguous() || x.is_inference()) return round_to_bf16(x);
-  static auto* const parameters = new RoundedParameters();  // outlives every tensor
-  return parameters->of(x);
+  static auto* const rounded = new RoundedOnce();  // outlives every tensor
+  return rounded->of(x);
 }
 
 }  // namespace mega::ops

@@ -32,12 +32,12 @@ class PrecisionGuard {
 // Whether operations on this thread multiply in bf16.
 bool use_bf16();
 
-// x, contiguous, rounded to bf16 if `narrow`.
+// x, contiguous, rounded to bf16 if `narrow` and it is not yet.
 torch::Tensor stored(const torch::Tensor& x, bool narrow);
 
-// The same of a parameter. It is rounded once and kept until it changes in place (which counts its version
-// on) or is freed.
-torch::Tensor stored_parameter(const torch::Tensor& x, bool narrow);
+// The same of a tensor that several operations read, or one reads many times (a parameter): it is rounded
+// once and kept until it changes in place (which counts its version on) or is freed.
+torch::Tensor stored_once(const torch::Tensor& x, bool narrow);
 
 inline bool is_narrow(const torch::Tensor& x) { return x.scalar_type() == torch::kBFloat16; }
 

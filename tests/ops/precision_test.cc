@@ -8,6 +8,7 @@
 
 #include "mega/kernels/instruction_set.h"
 #include "mega/ops/attention.h"
+#include "mega/ops/ema.h"
 #include "mega/ops/feed_forward.h"
 #include "mega/ops/gated_attention.h"
 #include "mega/ops/linear.h"
@@ -133,6 +134,34 @@ TEST(Precision, GatedAttention) {
   }
 }
 
+// What it computes stays float32; rounded are only the gradients of its coefficients, by its kept input.
+TEST(Precision, MovingAverageKeepsItsInputRounded) {
+  MEGA_NEEDS_BF16();
+  torch::manual_seed(5);
+  const int64_t d = 20, n = 4;
+  for (const bool bidirectional : {false, true}) {
+    EmaSettings settings;
+    settings.bidirectional = bidirectional;
+    settings.rounded = true;
+    const Operation average = [&](const Tensors& in) {
+      return ema(in[0], {torch::sigmoid(in[1]), in[2], in[3]}, in[4], {}, settings);
+    };
+    const int64_t rows = bidirectional ? 2 * d : d;
+    const Tensors inputs = {torch::randn({3, 200, d}), torch::randn({rows, n}), torch::randn({rows, n}),
+                            torch::randn({rows, n}), torch::randn({d})};
+    const Tensor cotangent = torch::randn_like(inputs[0]);
+    const Evaluation wide = evaluate(average, inputs, cotangent);
+    const PrecisionGuard guard(Precision::bf16);
+    const Evaluation narrow = evaluate(average, inputs, cotangent);
+    EXPECT_TRUE(torch::equal(narrow.value, wide.value));
+    EXPECT_TRUE(torch::equal(narrow.gradients[0], wide.gradients[0]));
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      EXPECT_GT(cosine(narrow.gradients[i], wide.gradients[i]), 0.999);
+      EXPECT_FALSE(torch::equal(narrow.gradients[i], wide.gradients[i])) << "nothing was rounded";
+    }
+  }
+}
+
 // Below AVX512-BF16, bf16 is float32, bit for bit.
 TEST(Precision, WithoutTheInstructionsItIsFloat32) {
   torch::manual_seed(5);
@@ -170,17 +199,17 @@ TEST(Precision, GuardsNest) {
 TEST(Precision, RoundedParametersAreNeverStale) {
   Tensor w = torch::randn({30, 20});
   const auto fresh = [](const Tensor& x) { return x.to(torch::kBFloat16); };
-  const Tensor first = stored_parameter(w, true);
+  const Tensor first = stored_once(w, true);
   EXPECT_TRUE(torch::equal(first, fresh(w)));
-  EXPECT_EQ(stored_parameter(w, true).data_ptr(), first.data_ptr());
-  EXPECT_EQ(stored_parameter(w.view({20, 30}), true).sizes(), (c10::IntArrayRef{20, 30}));
+  EXPECT_EQ(stored_once(w, true).data_ptr(), first.data_ptr());
+  EXPECT_EQ(stored_once(w.view({20, 30}), true).sizes(), (c10::IntArrayRef{20, 30}));
   w.mul_(3.0);
-  EXPECT_TRUE(torch::equal(stored_parameter(w, true), fresh(w)));
+  EXPECT_TRUE(torch::equal(stored_once(w, true), fresh(w)));
   w.detach().narrow(0, 3, 1).fill_(7.0);
-  EXPECT_TRUE(torch::equal(stored_parameter(w, true), fresh(w)));
+  EXPECT_TRUE(torch::equal(stored_once(w, true), fresh(w)));
   for (int i = 0; i < 100; ++i) {  // the allocator gives the same memory again
     Tensor other = torch::full({30, 20}, static_cast<double>(i));
-    EXPECT_TRUE(torch::equal(stored_parameter(other, true), fresh(other)));
+    EXPECT_TRUE(torch::equal(stored_once(other, true), fresh(other)));
   }
 }
 
