@@ -41,6 +41,10 @@ Tensor shift_to_keys(const Tensor& x) {
       .reshape({x.size(0), queries, keys});
 }
 
+Tensor append(const Tensor& memory, const Tensor& x) {
+  return memory.defined() ? torch::cat({memory, x}, 1) : x;
+}
+
 // Where tokens (M) are of this band.
 Tensor rows_of(const Tensor& tokens, const Band& band) {
   return ((tokens >= band.begin) & (tokens < band.end)).nonzero().squeeze(1);
@@ -76,23 +80,39 @@ TransformerXlLayerImpl::TransformerXlLayerImpl(const TransformerXlOptions& optio
   feed_forward->register_module("layer_norm", final_norm_);
 }
 
+Tensor TransformerXlLayerImpl::project(const Tensor& x, int64_t first, int64_t count) {
+  const int64_t inner = options_.heads * options_.head_width;
+  return ops::linear(x, qkv_->weight.narrow(0, first * inner, count * inner), {});
+}
+
+Tensor TransformerXlLayerImpl::attention_input(const Tensor& x) {
+  return options_.prenorm ? attention_norm_->forward(x) : x;
+}
+
+KeysValues TransformerXlLayerImpl::keys_values(const Tensor& x) {
+  const auto parts = project(attention_input(x), 1, 2).chunk(2, -1);
+  return {parts[0], parts[1]};
+}
+
+Tensor TransformerXlLayerImpl::project_distances(const Tensor& sinusoids) {
+  return ops::linear(sinusoids, distance_->weight, {});
+}
+
 // Equation of the article's section 3.3: [(q_i + u) . k_j + (q_i + v) . W_r r_{M+i-j}] / sqrt(E).
-Tensor TransformerXlLayerImpl::attend(const Tensor& x, const Tensor& all, const Tensor& distances,
+Tensor TransformerXlLayerImpl::attend(const Tensor& x, const KeysValues& all, const Tensor& distances,
                                       const QueryBiases& biases) {
-  const int64_t heads = options_.heads, inner = heads * options_.head_width;
-  const int64_t queries = x.size(1), keys = all.size(1), before = keys - queries;
+  const int64_t heads = options_.heads;
+  const int64_t queries = x.size(1), keys = all.keys.size(1), before = keys - queries;
   const auto by_head = [&](const Tensor& y) { return ops::split_heads(y, heads).flatten(0, 1); };
-  const auto project = [&](const Tensor& y, int64_t first, int64_t count) {
-    return ops::linear(y, qkv_->weight.narrow(0, first * inner, count * inner), {});
-  };
-  const Tensor q = project(x, 0, 1), kv = project(all, 1, 2);
-  const Tensor k = by_head(kv.narrow(2, 0, inner)), v = by_head(kv.narrow(2, inner, inner));
-  const Tensor r = ops::split_heads(ops::linear(distances, distance_->weight, {}).unsqueeze(0), heads);
-  const Tensor content = torch::matmul(by_head(q + biases.content.flatten()), k.transpose(1, 2));
+  // Scaled already: a pass over the queries in place of one over all scores.
+  const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_width));
+  const Tensor q = project(x, 0, 1), k = by_head(all.keys), v = by_head(all.values);
+  const Tensor r = ops::split_heads(distances.unsqueeze(0), heads);
+  const Tensor content = (q + biases.content.flatten()) * scale,
+               distance = (q + biases.distance.flatten()) * scale;
   const Tensor by_distance =
-      torch::matmul(ops::split_heads(q + biases.distance.flatten(), heads), r.transpose(2, 3)).flatten(0, 1);
-  Tensor scores =
-      (content + shift_to_keys(by_distance)) / std::sqrt(static_cast<double>(options_.head_width));
+      torch::matmul(ops::split_heads(distance, heads), r.transpose(2, 3)).flatten(0, 1);
+  const Tensor scores = torch::matmul(by_head(content), k.transpose(1, 2)).add_(shift_to_keys(by_distance));
 
   const auto indices = x.options().dtype(torch::kInt64).requires_grad(false);
   const Tensor i = torch::arange(queries, indices).unsqueeze(1),
@@ -102,28 +122,23 @@ Tensor TransformerXlLayerImpl::attend(const Tensor& x, const Tensor& all, const 
     const int64_t kept = memory().positions, seen = keys > kept ? queries - (keys - kept) : queries;
     hidden = hidden | (j <= i - seen);
   }
-  scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
+  scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
   const Tensor y = torch::matmul(torch::softmax(scores, -1), v);
   const Tensor joined = ops::join_heads(y.view({x.size(0), heads, queries, -1}));
   return ops::linear(joined, out_->weight, {});
 }
 
-Tensor TransformerXlLayerImpl::forward(const Tensor& x, const Tensor& memory, const Tensor& distances,
+Tensor TransformerXlLayerImpl::forward(const Tensor& x, const KeysValues& all, const Tensor& distances,
                                        const QueryBiases& biases) {
   ops::check_sequence("Transformer-XL layer", x, options_.width, fc1_->weight);
   const auto dropout = [&](const Tensor& y) {
     return ops::dropout(y, ops::draw_dropout(options_.dropout, is_training()));
   };
-  const auto before = [&](torch::nn::LayerNorm& norm, const Tensor& y) {
-    return options_.prenorm ? norm->forward(y) : y;
-  };
   const auto after = [&](torch::nn::LayerNorm& norm, const Tensor& sum) {
     return options_.prenorm ? sum : norm->forward(sum);
   };
-  const Tensor all = before(attention_norm_, memory.defined() ? torch::cat({memory, x}, 1) : x);
-  const Tensor own = all.narrow(1, all.size(1) - x.size(1), x.size(1));
-  const Tensor y = after(attention_norm_, x + dropout(attend(own, all, distances, biases)));
-  const Tensor inner = ops::linear(before(final_norm_, y), fc1_->weight, fc1_->bias);
+  const Tensor y = after(attention_norm_, x + dropout(attend(attention_input(x), all, distances, biases)));
+  const Tensor inner = ops::linear(options_.prenorm ? final_norm_->forward(y) : y, fc1_->weight, fc1_->bias);
   const auto inside = ops::draw_dropout(options_.dropout, is_training());
   const Tensor fed = ops::activated_linear(inner, Activation::relu, inside, fc2_->weight, fc2_->bias);
   return after(final_norm_, y + dropout(fed));
@@ -199,19 +214,37 @@ Tensor TransformerXlImpl::features(const Tensor& tokens, const Tensor& mask, nn:
   require(tokens.dim() == 2 && tokens.scalar_type() == torch::kInt64 && tokens.numel() > 0,
           "expected tokens (batch, length) of type int64, got ", tokens.sizes(), " ", tokens.scalar_type());
   check_padding(mask, tokens);
-  if (state == nullptr) return nn::zero_padding(read(tokens, nullptr), mask);
+  std::vector<Tensor> distances;
+  if (state == nullptr) return nn::zero_padding(read(tokens, nullptr, distances), mask);
   nn::State next = *state;
   require(next.blocks.empty() || next.blocks.size() == layers_.size(), "the state has ", next.blocks.size(),
           " blocks, the model ", layers_.size());
   next.blocks.resize(layers_.size());
   std::vector<Tensor> segments;
   const int64_t length = is_training() ? std::max<int64_t>(1, tokens.size(1)) : options_.segment;
-  for (const Tensor& segment : tokens.split(length, 1)) segments.push_back(read(segment, &next));
+  for (const Tensor& segment : tokens.split(length, 1)) segments.push_back(read(segment, &next, distances));
   *state = std::move(next);
   return nn::zero_padding(segments.size() == 1 ? segments[0] : torch::cat(segments, 1), mask);
 }
 
-Tensor TransformerXlImpl::read(const Tensor& tokens, nn::State* state) {
+KeysValues TransformerXlImpl::remember(size_t layer, const Tensor& x, nn::GatedAttentionState& state) {
+  const bool keep = !torch::GradMode::is_enabled();
+  KeysValues all = layers_[layer]->keys_values(x);
+  if (state.ema.defined()) {
+    KeysValues memory{state.keys, state.values};
+    if (!keep || !memory.keys.defined()) memory = layers_[layer]->keys_values(state.ema);
+    all = {append(memory.keys, all.keys), append(memory.values, all.values)};
+  }
+  const int64_t most = (is_training() ? options_.training : options_.scoring).positions;
+  const auto last = [&](const Tensor& y) { return y.slice(1, std::max<int64_t>(0, y.size(1) - most)); };
+  state.ema = last(append(state.ema, x.detach()));
+  state.keys = keep ? last(all.keys) : Tensor();
+  state.values = keep ? last(all.values) : Tensor();
+  state.position += x.size(1);
+  return all;
+}
+
+Tensor TransformerXlImpl::read(const Tensor& tokens, nn::State* state, std::vector<Tensor>& distances) {
   const SegmentMemory& reach = is_training() ? options_.training : options_.scoring;
   Tensor x = embed(tokens);
   const Tensor first = state == nullptr ? Tensor() : state->blocks[0].attention.ema;
@@ -219,23 +252,23 @@ Tensor TransformerXlImpl::read(const Tensor& tokens, nn::State* state) {
           "the state's memory ", first.defined() ? first.sizes() : c10::IntArrayRef(), " does not fit ",
           x.size(0), " texts of a model of width ", x.size(2));
   const int64_t keys = x.size(1) + (first.defined() ? first.size(1) : 0);
-  Tensor distance = torch::arange(keys - 1, -1, -1, torch::kFloat64);
-  if (reach.clamp > 0) distance = distance.clamp_max(static_cast<double>(reach.clamp));
   const auto dropout = [&](const Tensor& y) {
     return ops::dropout(y, ops::draw_dropout(options_.dropout, is_training()));
   };
-  const Tensor distances =
-      dropout(sinusoids(distance, options_.width, kDistanceSinusoids).to(x.options().requires_grad(false)));
+  if (is_training() || distances.empty() || distances[0].size(0) != keys) {
+    Tensor distance = torch::arange(keys - 1, -1, -1, torch::kFloat64);
+    if (reach.clamp > 0) distance = distance.clamp_max(static_cast<double>(reach.clamp));
+    const Tensor waves =
+        dropout(sinusoids(distance, options_.width, kDistanceSinusoids).to(x.options().requires_grad(false)));
+    distances.clear();
+    for (TransformerXlLayer& layer : layers_) distances.push_back(layer->project_distances(waves));
+  }
   x = dropout(x);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const Tensor input = x, memory = state == nullptr ? Tensor() : state->blocks[i].attention.ema;
-    x = layers_[i]->forward(x, memory, distances, biases_);
+    const KeysValues all =
+        state == nullptr ? layers_[i]->keys_values(x) : remember(i, x, state->blocks[i].attention);
+    x = layers_[i]->forward(x, all, distances[i], biases_);
     ops::watch("layers." + std::to_string(i), x);
-    if (state == nullptr) continue;
-    const Tensor all = memory.defined() ? torch::cat({memory, input.detach()}, 1) : input.detach();
-    nn::GatedAttentionState& block = state->blocks[i].attention;
-    block.ema = all.slice(1, std::max<int64_t>(0, all.size(1) - reach.positions));
-    block.position += input.size(1);
   }
   return dropout(x);
 }

@@ -17,18 +17,30 @@ struct QueryBiases {
   torch::Tensor content, distance;
 };
 
+// Of positions that a layer attends to, (B, K, H E).
+struct KeysValues {
+  torch::Tensor keys, values;
+};
+
 class TransformerXlLayerImpl : public torch::nn::Module {
  public:
   explicit TransformerXlLayerImpl(const TransformerXlOptions& options);
 
-  // x (B, Q, D), memory (B, M, D) or undefined, distances (M + Q, D): the sinusoids of distances M + Q - 1 to
-  // 0 -> (B, Q, D)
-  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& memory, const torch::Tensor& distances,
+  // Of inputs (B, K, D) of this layer.
+  KeysValues keys_values(const torch::Tensor& x);
+
+  // The sinusoids of distances K - 1 to 0, (K, D) -> (K, H E)
+  torch::Tensor project_distances(const torch::Tensor& sinusoids);
+
+  // x (B, Q, D), `all` of the memory and x, projected distances -> (B, Q, D)
+  torch::Tensor forward(const torch::Tensor& x, const KeysValues& all, const torch::Tensor& distances,
                         const QueryBiases& biases);
 
  private:
-  torch::Tensor attend(const torch::Tensor& x, const torch::Tensor& all, const torch::Tensor& distances,
+  torch::Tensor attend(const torch::Tensor& x, const KeysValues& all, const torch::Tensor& distances,
                        const QueryBiases& biases);
+  torch::Tensor project(const torch::Tensor& x, int64_t first, int64_t count);  // queries, keys, values
+  torch::Tensor attention_input(const torch::Tensor& x);
   const SegmentMemory& memory() const { return is_training() ? options_.training : options_.scoring; }
 
   TransformerXlOptions options_;
@@ -42,8 +54,9 @@ class TransformerXlImpl : public models::TokenModel {
  public:
   explicit TransformerXlImpl(const TransformerXlOptions& options);
 
-  // Each layer's memory, without gradient, is the `ema` (B, M, D) of its block of the state. In evaluation
-  // with a state, tokens are read in segments. Padding must be at the end of texts.
+  // Each layer's memory, without gradient, is the `ema` (B, M, D) of its block of the state; where no
+  // gradients are asked for, its keys and values are kept beside it, so that they are computed once. In
+  // evaluation with a state, tokens are read in segments. Padding must be at the end of texts.
   torch::Tensor features(const torch::Tensor& tokens, const torch::Tensor& mask = {},
                          nn::State* state = nullptr) override;
   torch::Tensor losses(const torch::Tensor& features, const torch::Tensor& targets) override;
@@ -58,7 +71,11 @@ class TransformerXlImpl : public models::TokenModel {
   };
 
   torch::Tensor embed(const torch::Tensor& tokens);
-  torch::Tensor read(const torch::Tensor& tokens, nn::State* state);  // one segment
+  // One segment. `distances` are those of each layer for the segment before; they are replaced where this one
+  // needs others.
+  torch::Tensor read(const torch::Tensor& tokens, nn::State* state, std::vector<torch::Tensor>& distances);
+  // What the layer sees of x and of the memory in `state`, to which it appends x.
+  KeysValues remember(size_t layer, const torch::Tensor& x, nn::GatedAttentionState& state);
   BandInput band_input(const torch::Tensor& features, size_t band);
   torch::Tensor band_log_probabilities(const torch::Tensor& features, size_t band);
   // Of a band of rarer tokens, among the scores of the frequent ones.

@@ -151,7 +151,8 @@ TEST(TransformerXl, ScoresDependOnTheDistance) {
                memory = torch::randn({1, 3, 4}, torch::kFloat64);
   const Tensor distances = torch::randn({8, 4}, torch::kFloat64);  // of 7 to 0
   const QueryBiases biases{torch::randn({1, 3}, torch::kFloat64), torch::randn({1, 3}, torch::kFloat64)};
-  const Tensor y = layer->forward(x, memory, distances, biases);
+  const Tensor y = layer->forward(x, layer->keys_values(torch::cat({memory, x}, 1)),
+                                  layer->project_distances(distances), biases);
 
   auto named = layer->named_parameters();
   const auto weight = [&](const std::string& name) { return named["dec_attn." + name + ".weight"]; };
@@ -236,6 +237,29 @@ TEST(TransformerXl, ReadsInItsOwnSegments) {
     const Tensor features = same->features(tokens, {}, &state);
     if (!first.defined()) first = features;
     EXPECT_LT(distance(features, first), 2e-5) << segment;
+  }
+}
+
+// Keys and values of the memory are kept where no gradients are asked for. A state without them, of training
+// or of an earlier version, goes on all the same, and one with them in training.
+TEST(TransformerXl, KeysAndValuesAreThoseOfTheMemory) {
+  for (const bool prenorm : {false, true}) {
+    TransformerXlOptions options = tiny();
+    options.prenorm = prenorm;
+    options.scoring.positions = options.training.positions = 6;
+    TransformerXl model = large_weights(options);
+    const Tensor before = random_tokens(2, 9), next = random_tokens(2, 5), last = random_tokens(2, 4);
+    nn::State with, without;
+    const auto read = [&](const Tensor& tokens, nn::State& state, bool gradients) {
+      const torch::AutoGradMode mode(gradients);
+      return model->features(tokens, {}, &state);
+    };
+    EXPECT_LT(difference(read(before, with, false), read(before, without, true)), 1e-5);
+    EXPECT_EQ(with.blocks[0].attention.keys.sizes(), torch::IntArrayRef({2, 6, 6}));
+    EXPECT_FALSE(without.blocks[0].attention.keys.defined());
+    EXPECT_LT(difference(read(next, with, false), read(next, without, true)), 1e-5);
+    EXPECT_LT(difference(read(last, with, true), read(last, without, false)), 1e-5);
+    EXPECT_FALSE(with.blocks[0].attention.keys.defined());
   }
 }
 
