@@ -165,25 +165,20 @@ bool CompareCommand::train(const Arguments& command, const fs::path& run, const 
 
 // Whether there is a rate to train with.
 bool CompareCommand::search_rate(const Plan& plan, ComparedModel& model) {
-  bool higher_is_better = true;
   const int64_t seed = parse_seeds(seeds).front();
-  while (const auto rate = next_rate(plan.recipe_rate, model.rates, higher_is_better)) {
+  while (const auto rate = next_rate(plan.recipe_rate, model.rates)) {
     if (model.rates.size() >= kFewestRates) progress_->set_total(static_cast<int64_t>(total_ += cost(tune)));
     const std::string text = rate_text(*rate);
     const fs::path run = folder() / (plan.name + "-rate-" + text);
-    double valid = kNoScore;
-    if (train(training(plan, run, seed, *rate, {"--time", tune}), run,
-              plan.name + ", learning rate " + text)) {
-      const TrainedRun result = read_trained_run(run);
-      higher_is_better = result.higher_is_better;
-      valid = result.valid;
-    }
+    double loss = kNoScore;
+    if (train(training(plan, run, seed, *rate, {"--time", tune}), run, plan.name + ", learning rate " + text))
+      loss = read_trained_run(run).valid_loss;
     done_ += cost(tune);
-    model.rates.push_back({*rate, valid});
+    model.rates.push_back({*rate, loss});
   }
-  const TriedRate best = best_rate(model.rates, higher_is_better);
+  const TriedRate best = best_rate(model.rates);
   model.learning_rate = best.rate;
-  return !std::isnan(best.valid);
+  return !std::isnan(best.loss);
 }
 
 void CompareCommand::write(const Comparison& comparison) const {

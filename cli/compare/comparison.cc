@@ -142,7 +142,7 @@ nlohmann::ordered_json Comparison::json() const {
     nlohmann::ordered_json one = {{"model", model.name}, {"learning_rate", model.learning_rate}};
     one["rates"] = nlohmann::ordered_json::array();
     for (const TriedRate& tried : model.rates)
-      one["rates"].push_back({{"learning_rate", tried.rate}, {"valid", number_or_null(tried.valid)}});
+      one["rates"].push_back({{"learning_rate", tried.rate}, {"valid_loss", number_or_null(tried.loss)}});
     one["runs"] = nlohmann::ordered_json::array();
     for (const ComparedRun& run : model.runs) {
       nlohmann::ordered_json entry = {{"seed", run.seed}, {"folder", run.folder.string()}};
@@ -163,11 +163,11 @@ nlohmann::ordered_json Comparison::json() const {
 }
 
 Table Comparison::rates() const {
-  Table table({"model", "learning rate", "valid"});
+  Table table({"model", "learning rate", "valid loss"});
   for (const ComparedModel& model : models)
     for (const TriedRate& tried : model.rates)
       table.add({model.name, rate_text(tried.rate),
-                 std::isnan(tried.valid) ? "failed" : formatted("%.4f", tried.valid)});
+                 std::isnan(tried.loss) ? "failed" : formatted("%.4f", tried.loss)});
   return table;
 }
 

@@ -1,6 +1,7 @@
 // A short search for the learning rate of a model: the recipe's own, half and twice of it, and further out as
 // long as the best one lies at an end of what was tried. So no model is compared at a rate that was clearly
-// too low or too high for it.
+// too low or too high for it. The best has the least loss: after a short run, accuracy on the few examples
+// that there is time for says little.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace mega::cli {
 
 struct TriedRate {
   double rate = 0.0;
-  double valid = 0.0;  // the metric on validation examples; kNoScore: training failed
+  double loss = 0.0;  // on validation examples; kNoScore: training failed
 };
 
 std::string rate_text(double rate);  // "0.004"
@@ -20,10 +21,9 @@ std::string rate_text(double rate);  // "0.004"
 constexpr size_t kFewestRates = 3, kMostRates = 6;
 
 // The rate to try next; nullopt: enough.
-std::optional<double> next_rate(double recipe_rate, const std::vector<TriedRate>& tried,
-                                bool higher_is_better);
+std::optional<double> next_rate(double recipe_rate, const std::vector<TriedRate>& tried);
 
 // The best of those tried, of equal ones the first. Not of an empty list.
-TriedRate best_rate(const std::vector<TriedRate>& tried, bool higher_is_better);
+TriedRate best_rate(const std::vector<TriedRate>& tried);
 
 }  // namespace mega::cli

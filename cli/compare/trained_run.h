@@ -22,6 +22,7 @@ struct TrainedRun {
   bool higher_is_better = true;
   double valid = kNoScore, test = kNoScore;  // of that metric
   double test_ci95 = 0.0;                    // half of the interval; 0: unknown
+  double valid_loss = kNoScore;              // without a loss: the metric, so that less is better
   std::vector<Point> by_update, by_seconds;  // the metric on validation examples as the run went on
 
   double score() const;  // on test examples, or else on validation examples

@@ -34,9 +34,10 @@ for wrong in model.block.chunk model.block.chunk= =4; do
 done
 expect 1 "did you mean model.block.chunk?" "${compare[@]}" --vary model.block.chunks=4 --out "$work/refused"
 
-# The learning rate: three at least, the best by validation.
+# The learning rate: three at least, the one with the least loss on validation examples.
 expect 0 "rate" "${compare[@]}" --models mega --updates 5 --tune 2s --out "$work/tuned"
 [ "$(grep -c '"learning_rate"' "$work/tuned/comparison.json")" -ge 4 ] || failed "no search: $(cat "$work/tuned/comparison.json")"
+[ "$(grep -c '"valid_loss": [0-9]' "$work/tuned/comparison.json")" -ge 3 ] || failed "a search without losses"
 
 expect 0 "accuracy" "${compare[@]}" --models mega --updates 5 --set train.baseline=true --out "$work/linear"
 grep -q '"baseline": true' "$work/linear/mega-seed-1/recipe.json" || failed "the user's own option does not count"
