@@ -28,8 +28,8 @@ class EmaImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& mask = {},
                         torch::Tensor* state = nullptr);
 
-  // The same without the activation, for callers that fuse it into the next operation; `rounded`: which keeps
-  // x rounded in bf16, see ops::EmaSettings.
+  // The same without the activation, for callers that fuse it into the next operation. `rounded` as in
+  // ops::EmaSettings.
   torch::Tensor sums(const torch::Tensor& x, const torch::Tensor& mask = {}, torch::Tensor* state = nullptr,
                      bool rounded = false);
 
