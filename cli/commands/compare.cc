@@ -18,6 +18,7 @@
 #include "mega/base/files/json.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
+#include "mega/config/recipe/longest_input.h"
 #include "mega/config/recipe/presets.h"
 #include "mega/report/progress.h"
 
@@ -42,6 +43,7 @@ struct CompareCommand {
   };
 
   Plan plan(const std::string& model) const;
+  static void attend_fully(Plan& plan, Recipe recipe);
   std::vector<Plan> varied(const std::string& variation) const;
   void finish(Plan& plan, Recipe recipe) const;
   void require_same_comparison() const;
@@ -65,7 +67,7 @@ CompareCommand::Plan CompareCommand::plan(const std::string& model) const {
   Plan plan{model, changes, 0.0};
   Recipe loaded = load_recipe(recipe);
   if (model == "mega-full") {
-    plan.changes.emplace_back("model.block.chunk=-1");
+    attend_fully(plan, loaded);
   } else if (model == "mega-chunk") {
     const std::vector<OptionRow> rows = option_rows(loaded);
     const auto chunk = std::find_if(rows.begin(), rows.end(),
@@ -77,6 +79,16 @@ CompareCommand::Plan CompareCommand::plan(const std::string& model) const {
   }
   finish(plan, std::move(loaded));
   return plan;
+}
+
+// Needs positions for the whole input, where a recipe in chunks may have those of a chunk.
+void CompareCommand::attend_fully(Plan& plan, Recipe loaded) {
+  plan.changes.emplace_back("model.block.chunk=-1");
+  for (const std::string& assignment : plan.changes) change(loaded, assignment);
+  if (sequence_options(loaded.model) == nullptr) return;
+  const int64_t longest = longest_input(loaded.input) + (cls_token(loaded.model) >= 0 ? 1 : 0);
+  if (loaded.model.kind().max_length() < longest)
+    plan.changes.push_back("model.block.max_positions=" + std::to_string(longest));
 }
 
 // The recipe's own model with each of the values of an option: "model.block.chunk=16,64,-1".
@@ -171,7 +183,9 @@ bool CompareCommand::search_rate(const Plan& plan, ComparedModel& model) {
     const std::string text = rate_text(*rate);
     const fs::path run = folder() / (plan.name + "-rate-" + text);
     double loss = kNoScore;
-    if (train(training(plan, run, seed, *rate, {"--time", tune}), run, plan.name + ", learning rate " + text))
+    // One evaluation, at the end: the rest of so short a time is for updates.
+    const Arguments budget = {"--time", tune, "--set", "train.evaluate=0"};
+    if (train(training(plan, run, seed, *rate, budget), run, plan.name + ", learning rate " + text))
       loss = read_trained_run(run).valid_loss;
     done_ += cost(tune);
     model.rates.push_back({*rate, loss});

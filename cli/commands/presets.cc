@@ -8,24 +8,12 @@
 #include "mega/base/strings.h"
 #include "mega/config/parameter_count.h"
 #include "mega/config/recipe/language_recipe.h"
+#include "mega/config/recipe/longest_input.h"
 #include "mega/infer/product_rate.h"
 #include "mega/report/table.h"
 
 namespace mega::cli {
 namespace {
-
-// Max positions that the input options allow; 0: no limit.
-int64_t longest(const InputOptions& options) {
-  struct Longest {
-    int64_t operator()(const TextInput& input) const { return input.max_length; }
-    int64_t operator()(const ImageInput& input) const { return input.height * input.width; }
-    int64_t operator()(const AudioInput& input) const { return input.length; }
-    int64_t operator()(const SeriesInput& input) const { return input.max_length; }
-    int64_t operator()(const LanguageInput&) const { return 0; }
-    int64_t operator()(const TranslationInput& input) const { return input.max_length; }
-  };
-  return std::visit(Longest(), options.input);
-}
 
 // Positions read during the whole training run, and the sequence length; 0 if unknown.
 struct Volume {
@@ -47,7 +35,7 @@ Volume volume_of(const Recipe& recipe) {
     const int64_t each = train.batch_unit == BatchUnit::tokens ? 1 : kSentence;
     return {batches * static_cast<double>(train.batch * each), kSentence};
   }
-  const int64_t length = longest(recipe.input);
+  const int64_t length = longest_input(recipe.input);
   if (length == 0) return {};
   return {batches * static_cast<double>(train.batch * length * recipe.model.kind().document_count()), length};
 }

@@ -18,6 +18,11 @@ grep -q '"chunk": -1' "$work/two/mega-full-seed-1/recipe.json" || failed "mega-f
 grep -q '"baseline": false' "$work/two/mega-seed-1/recipe.json" || failed "each run fits the linear baseline anew"
 grep -q '"metric": "accuracy"' "$work/two/comparison.json" || failed "comparison.json names no metric"
 
+# Full attention has positions for the whole input, with its class token.
+expect 0 "accuracy" "${compare[@]}" --models mega-full --updates 2 --set model.block.chunk=8 --set model.block.max_positions=8 \
+  --set input.max_length=40 --set model.pooling=cls --out "$work/positions"
+grep -q '"max_positions": 41' "$work/positions/mega-full-seed-1/recipe.json" || failed "mega-full lacks positions"
+
 # Finished runs are kept; models can be added, other settings not.
 before=$(stat -c %Y.%i "$work/two/mega-seed-1/model.safetensors")
 expect 0 "transformer" "${compare[@]}" --models mega,transformer --updates 10 --seeds 1,2 --out "$work/two"
@@ -38,6 +43,9 @@ expect 1 "did you mean model.block.chunk?" "${compare[@]}" --vary model.block.ch
 expect 0 "rate" "${compare[@]}" --models mega --updates 5 --tune 2s --out "$work/tuned"
 [ "$(grep -c '"learning_rate"' "$work/tuned/comparison.json")" -ge 4 ] || failed "no search: $(cat "$work/tuned/comparison.json")"
 [ "$(grep -c '"valid_loss": [0-9]' "$work/tuned/comparison.json")" -ge 3 ] || failed "a search without losses"
+for log in "$work"/tuned/mega-rate-*.log; do
+  [ "$(grep -c 'valid accuracy .*loss' "$log")" = 1 ] || failed "a search that evaluates more than once: $log"
+done
 
 expect 0 "accuracy" "${compare[@]}" --models mega --updates 5 --set train.baseline=true --out "$work/linear"
 grep -q '"baseline": true' "$work/linear/mega-seed-1/recipe.json" || failed "the user's own option does not count"
