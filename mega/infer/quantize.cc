@@ -100,7 +100,7 @@ void quantize(const std::filesystem::path& from, const std::filesystem::path& to
   const bool first = metadata.emplace(kQuantized, name).second;
   require(first, from.string(), ": is quantised to ", metadata[kQuantized],
           " already: quantise the original model");
-  metadata[kArithmetic] = "bf16";
+  metadata[kArithmetic] = name;
   std::error_code none;
   require(!std::filesystem::equivalent(from, to, none), to.string(),
           ": would overwrite the model, whose precision could not be restored: choose another name");

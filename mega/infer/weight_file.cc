@@ -15,9 +15,10 @@ WeightFile::WeightFile(Safetensors tensors, std::string where)
     : tensors_(std::move(tensors)), where_(std::move(where)) {
   const auto arithmetic = tensors_.metadata().find(kArithmetic);
   if (arithmetic == tensors_.metadata().end()) return;
-  require(arithmetic->second == "bf16", where_, ": ", kArithmetic, " is ", in_quotes(arithmetic->second),
-          ", expected \"bf16\" or none: the file is of a newer version, or damaged");
-  rounds_ = true;
+  const std::string& name = arithmetic->second;
+  require(name == "bf16" || name == "int8", where_, ": ", kArithmetic, " is ", in_quotes(name),
+          ", expected \"bf16\", \"int8\" or none: the file is of a newer version, or damaged");
+  arithmetic_ = name == "bf16" ? Arithmetic::bf16 : Arithmetic::int8;
 }
 
 const TensorView& WeightFile::find(const std::string& name, int64_t elements) const {
@@ -45,7 +46,7 @@ Weights WeightFile::matrix(const std::string& name, int64_t rows, int64_t depth)
   Weights weights{WeightType::f32, tensor.data.data(), rows, depth, nullptr, nullptr};
   if (tensor.dtype == DType::BF16 && tensor.is_aligned()) {
     weights.type = WeightType::bf16;
-    weights.rounds = rounds_;
+    weights.rounds = arithmetic_ == Arithmetic::bf16;
   } else if (tensor.dtype == DType::I8) {
     weights.type = WeightType::i8;
     weights.scales = numbers(scale_name(name), rows).data();

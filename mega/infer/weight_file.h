@@ -16,9 +16,11 @@
 
 namespace mega::infer {
 
-// Metadata key of files whose products and attention may round to another type: "bf16". Files without it are
+// Metadata key of files whose computations may round what they multiply. "bf16": products with weights, and
+// attention. "int8": attention alone, and to bf16 where the CPU does that faster. Files without it are
 // computed in f32, but for products with weights of I8.
 inline constexpr const char* kArithmetic = "arithmetic";
+enum class Arithmetic { f32, bf16, int8 };
 
 // Results are valid for the lifetime of this object and the file.
 class WeightFile {
@@ -26,9 +28,8 @@ class WeightFile {
   // Error where the file asks for an arithmetic that there is not.
   WeightFile(Safetensors tensors, std::string where);
 
-  // Whether the file says (kArithmetic) that what its weights and attention multiply may be rounded to bf16,
-  // where the CPU multiplies that natively.
-  bool rounds() const { return rounds_; }
+  // What the file says (kArithmetic), to be followed where the CPU multiplies that natively.
+  Arithmetic arithmetic() const { return arithmetic_; }
 
   bool has(const std::string& name) const { return tensors_.find(name) != nullptr; }
 
@@ -50,7 +51,7 @@ class WeightFile {
 
   Safetensors tensors_;
   std::string where_;
-  bool rounds_ = false;
+  Arithmetic arithmetic_ = Arithmetic::f32;
   // Tensors that cannot be used in place. Deques, because their elements do not move.
   std::deque<AlignedVector<float>> copies_;
   std::deque<std::vector<int32_t>> sums_;

@@ -32,9 +32,10 @@ class Workspace {
     kWeights,        // attention weights of the last cross-attention
     kNarrow,         // activations as int8 or bf16
     kScales,         // of int8
-    kNarrowQueries,  // of attention in bf16
+    kNarrowQueries,  // of attention in bf16 or int8
     kNarrowKeys,
     kNarrowValues,
+    kAttentionScales,  // of attention in int8
     kEmbedded,
     kReduced,  // projected features for a band of the adaptive softmax
     kLogits,

@@ -80,11 +80,6 @@ struct IntegerProducts {
 };
 
 #if HWY_TARGET == HWY_AVX3
-bool HasVnni() {
-  static const bool has = __builtin_cpu_supports("avx512vnni") != 0;
-  return has;
-}
-
 // AVX-512 VNNI multiplies unsigned by signed bytes and adds four products at once. Inputs are made unsigned
 // by adding 128, so a sum is too large by 128 times the sum of its weights.
 struct VnniProducts {
@@ -369,7 +364,7 @@ void IntegerDots(const Weights& weights, int64_t begin, int64_t end, const Activ
   const int64_t depth = weights.depth;
   if (depth > kDeep) return DeepIntegerDots(weights, begin, end, x, token_begin, token_end, y);
 #if HWY_TARGET == HWY_AVX3
-  if (HasVnni()) {
+  if (cpu_has_vnni) {
     return Dots<VnniProducts>(weights.data, depth, begin, end, x.quantized, depth, token_begin, token_end,
                               IntegerStore<128>{weights, x.scales, y});
   }
@@ -387,7 +382,7 @@ bool PackedIntegerDots(const Weights& weights, int64_t begin, int64_t end, const
                        int64_t token_begin, int64_t token_end, Rows y, const float* bias) {
   constexpr int64_t kWordBytes = sizeof(Word);
   const bool fits = weights.depth % kWordBytes == 0 && weights.depth <= kPanelWords * kWordBytes;
-  if (token_end - token_begin < kManyTokens || !fits || !HasVnni()) return false;
+  if (token_end - token_begin < kManyTokens || !fits || !cpu_has_vnni) return false;
   PackedDots<ByteWords>(weights.data, weights.depth, begin, end, x.quantized, token_begin, token_end,
                         ByteStore{weights, x, y, bias});
   return true;

@@ -51,6 +51,10 @@ bool has_bf16() {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx512bf16");
 }
+bool has_vnni() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vnni");
+}
 bool has_avx3() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
@@ -61,6 +65,7 @@ bool has_sse4() { return false; }
 bool has_avx2() { return false; }
 bool has_avx3() { return false; }
 bool has_bf16() { return false; }
+bool has_vnni() { return false; }
 #endif
 
 #if HWY_ARCH_X86_64 && defined(__linux__)
@@ -98,7 +103,7 @@ constinit std::atomic<InstructionSet> limit = InstructionSet::amx;
 
 }  // namespace
 
-const bool cpu_has_bf16 = has_bf16();
+const bool cpu_has_bf16 = has_bf16(), cpu_has_vnni = has_vnni();
 
 std::vector<InstructionSet> usable_instruction_sets() {
   std::vector<InstructionSet> sets;
@@ -119,6 +124,8 @@ const char* instruction_set() {
 }
 
 bool native_bf16() { return cpu_has_bf16 && chosen_instruction_set() >= InstructionSet::avx3; }
+
+bool native_bytes() { return cpu_has_vnni && chosen_instruction_set() >= InstructionSet::avx3; }
 
 bool has_tiles() { return chosen_instruction_set() == InstructionSet::amx; }
 

@@ -16,15 +16,17 @@ std::vector<InstructionSet> usable_instruction_sets();
 InstructionSet chosen_instruction_set();
 const char* instruction_set();  // its name: "AVX2", "AVX3" (AVX-512), "AMX", ...
 
-// Whether the CPU multiplies bf16 (AVX512-BF16), and the instruction set is not limited to less than that.
+// Whether the CPU multiplies bf16 (AVX512-BF16), or adds four products of bytes at once (AVX512-VNNI), and
+// the instruction set is not limited to less than that.
 bool native_bf16();
+bool native_bytes();
 
 // Whether products of tiles may be used.
 bool has_tiles();
 
-// Whether the CPU has AVX512-BF16, for inner loops of the AVX-512 kernels. False before static variables are
-// initialised.
-extern const bool cpu_has_bf16;
+// Whether the CPU has AVX512-BF16 and AVX512-VNNI, for inner loops of the AVX-512 kernels. False before
+// static variables are initialised.
+extern const bool cpu_has_bf16, cpu_has_vnni;
 
 // Limits all threads to the strongest usable instruction set up to this one. For tests, which cover all of
 // them; the only process-wide setting.

@@ -1,6 +1,6 @@
 // Products with weights of bf16 or int8 at the rate of the CPU's dot-product instructions: vdpbf16ps adds two
-// products of bf16 to each of 16 sums, vpdpbusd four products of bytes. Included by dot.cc, where the
-// instruction set has them.
+// products of bf16 to each of 16 sums, vpdpbusd four products of bytes. Included where the instruction set
+// has them.
 //
 // Weight rows are transposed, word by word, into a panel on the stack, in which a vector holds 16 rows at one
 // depth. Then a word of a token meets them all at once, and no sum has to be collected from the lanes of a

@@ -11,6 +11,7 @@
 #include "mega/infer/models/classifier.h"
 #include "mega/infer/session.h"
 #include "mega/infer/weight_file.h"
+#include "mega/kernels/byte_attention.h"
 #include "mega/kernels/instruction_set.h"
 #include "tests/base/helpers.h"
 #include "tests/infer/tiny_model.h"
@@ -114,7 +115,7 @@ TEST_F(Quantize, OnlyMatricesChange) {
     }
     Metadata expected = before.metadata();
     expected[kQuantized] = quantized_name(type);
-    expected[kArithmetic] = "bf16";
+    expected[kArithmetic] = quantized_name(type);
     expected["checksum"] = after.metadata().at("checksum");  // of other tensors
     EXPECT_EQ(after.metadata(), expected);
   }
@@ -187,40 +188,52 @@ TEST_F(Quantize, LanguageModelOutputsAreClose) {
   }
 }
 
-// The model of a quantised file as files were before they recorded an arithmetic.
-std::filesystem::path without_arithmetic(const std::filesystem::path& path) {
+// The model of a quantised file with another arithmetic, or as files were before they recorded any.
+std::filesystem::path with_arithmetic(const std::filesystem::path& path, const std::string& name) {
   const Safetensors file = Safetensors::open(path);
   Metadata metadata = file.metadata();
   metadata.erase(kArithmetic);
-  std::filesystem::path old = path;
-  old += ".old";
-  write_with_checksum(old, file.tensors(), metadata);
-  return old;
+  if (!name.empty()) metadata[kArithmetic] = name;
+  std::filesystem::path other = path;
+  other += "." + name;
+  write_with_checksum(other, file.tensors(), metadata);
+  return other;
 }
 
-// A prompt is computed in bf16 where the file allows it and the CPU can, else exactly as ever; token by token
-// gives the same up to that rounding.
+std::vector<int32_t> prompt_of(int32_t length) {
+  std::vector<int32_t> prompt;
+  for (int32_t i = 0; i < length; ++i) prompt.push_back((i * 37 + 11) % 256);
+  return prompt;
+}
+
+// In two pieces, of which the second meets cached keys.
+std::vector<float> after_prompt(const std::filesystem::path& path, std::span<const int32_t> prompt,
+                                size_t first, CacheType cache = CacheType::f32) {
+  Session session(LanguageModel::open(path), std::make_shared<ThreadPool>(2), cache);
+  session.feed(prompt.first(first));
+  session.feed(prompt.subspan(first));
+  return std::vector<float>(session.logits().begin(), session.logits().end());
+}
+
+// A prompt is computed in bf16 or int8 where the file allows it and the CPU can, else exactly as ever; token
+// by token gives the same up to that rounding.
 TEST_F(Quantize, ArithmeticIsThatOfTheFile) {
-  LanguageModelOptions options = testing::tiny_language_model();
+  const LanguageModelOptions options = testing::tiny_language_model();
   const Signature signature = testing::byte_signature();
   testing::write_random_model(from_, {options}, 1, &signature);
-  std::vector<int32_t> prompt;
-  for (int32_t i = 0; i < 60; ++i) prompt.push_back((i * 37 + 11) % 256);
-  const auto after_prompt = [&](const std::filesystem::path& path) {
-    Session session(LanguageModel::open(path), std::make_shared<ThreadPool>(2));
-    session.feed(prompt);
-    return std::vector<float>(session.logits().begin(), session.logits().end());
-  };
+  const std::vector<int32_t> prompt = prompt_of(60);
+  const auto whole = [&](const std::filesystem::path& path) { return after_prompt(path, prompt, 60); };
   for (const WeightType type : {WeightType::i8, WeightType::bf16}) {
     SCOPED_TRACE(quantized_name(type));
     quantize(from_, to_, type);
-    const std::filesystem::path old = without_arithmetic(to_);
-    const std::vector<float> rounded = after_prompt(to_), exact = after_prompt(old);
+    const std::filesystem::path old = with_arithmetic(to_, "");
+    const std::vector<float> rounded = whole(to_), exact = whole(old);
     std::vector<float> steps = logits_of(to_, prompt);
     steps.erase(steps.begin(), steps.end() - std::ssize(rounded));
     EXPECT_LT(relative_error(exact, rounded), 0.03);
     EXPECT_LT(relative_error(steps, rounded), 0.03);
-    EXPECT_EQ(rounded != exact, kernels::native_bf16());
+    const bool in_bytes = type == WeightType::i8 && kernels::prefers_byte_attention();
+    EXPECT_EQ(rounded != exact, kernels::native_bf16() || in_bytes);
     std::vector<float> old_steps = logits_of(old, prompt);
     old_steps.erase(old_steps.begin(), old_steps.end() - std::ssize(exact));
     if (type == WeightType::bf16) {
@@ -229,9 +242,50 @@ TEST_F(Quantize, ArithmeticIsThatOfTheFile) {
 
     // Without such instructions, the same file answers as one without the key.
     kernels::limit_instruction_set(kernels::InstructionSet::avx2);
-    EXPECT_EQ(after_prompt(to_), after_prompt(old));
+    EXPECT_EQ(whole(to_), whole(old));
     kernels::limit_instruction_set(kernels::InstructionSet::amx);
   }
+}
+
+// int8 files were once written to have their attention in bf16.
+TEST_F(Quantize, Int8FilesMayHaveAttentionInBf16) {
+  const Signature signature = testing::byte_signature();
+  testing::write_random_model(from_, {testing::tiny_language_model()}, 1, &signature);
+  quantize(from_, to_, WeightType::i8);
+  const std::filesystem::path old = with_arithmetic(to_, "bf16"), exact = with_arithmetic(to_, "");
+  const std::vector<int32_t> prompt = prompt_of(60);
+  const auto whole = [&](const std::filesystem::path& path) { return after_prompt(path, prompt, 60); };
+  EXPECT_EQ(whole(old) != whole(exact), kernels::native_bf16());
+  if (kernels::native_bf16()) {
+    EXPECT_EQ(whole(old) != whole(to_), kernels::prefers_byte_attention());
+  }
+}
+
+// A prompt in pieces gives what the whole does: chunks of several pages of cached keys, each attention
+// function, and positions that are part of queries and keys but are not scaled with them.
+TEST_F(Quantize, PiecesOfAPromptMeetQuantisedKeys) {
+  const Signature signature = testing::byte_signature();
+  const std::vector<int32_t> prompt = prompt_of(430);
+  for (const auto function :
+       {AttentionFunction::softmax, AttentionFunction::relu2, AttentionFunction::laplace})
+    for (const PositionKind position : {PositionKind::simple, PositionKind::tupe})
+      for (const WeightType type : {WeightType::i8, WeightType::bf16}) {
+        SCOPED_TRACE(quantized_name(type));
+        SCOPED_TRACE(to_string(function));
+        SCOPED_TRACE(to_string(position));
+        LanguageModelOptions options = testing::tiny_language_model();
+        options.block.chunk = 400;
+        options.block.position = position;
+        options.block.attention = function;
+        testing::write_random_model(from_, {options}, 1, &signature);
+        quantize(from_, to_, type);
+        const std::vector<float> whole = after_prompt(to_, prompt, prompt.size());
+        EXPECT_LT(relative_error(after_prompt(with_arithmetic(to_, ""), prompt, prompt.size()), whole), 0.03);
+        for (const size_t first : {8, 170, 399, 405}) {
+          EXPECT_LT(relative_error(whole, after_prompt(to_, prompt, first)), 3e-3);
+          EXPECT_LT(relative_error(whole, after_prompt(to_, prompt, first, CacheType::bf16)), 0.03);
+        }
+      }
 }
 
 TEST_F(Quantize, AnUnknownArithmeticIsAnError) {

@@ -9,6 +9,7 @@
 
 #include "mega/kernels/attention.h"
 #include "mega/kernels/attention_step.h"
+#include "mega/kernels/byte_attention.h"
 #include "mega/kernels/instruction_set.h"
 
 namespace mega::infer {
@@ -35,7 +36,25 @@ struct Piece {
   int64_t keys() const { return open + length; }
 };
 
-// Blocks of queries are computed from T: float, or uint16_t for bf16.
+// Rows of what a block is computed from; those of bytes have scales.
+template <class T>
+struct BlockRows {
+  kernels::RowsOf<T> rows{};
+  float* scales = nullptr;
+
+  BlockRows from(int64_t row) const {
+    return {{rows[row], rows.stride}, scales == nullptr ? nullptr : scales + row};
+  }
+};
+
+void convert(ConstRows from, int64_t begin, int64_t end, int64_t columns, const BlockRows<uint16_t>& to) {
+  for (int64_t row = begin; row < end; ++row) kernels::to_bf16(from[row], to.rows[row], columns);
+}
+void convert(ConstRows from, int64_t begin, int64_t end, int64_t columns, const BlockRows<int8_t>& to) {
+  kernels::quantize_rows(from, to.rows.data, to.scales, begin, end, columns);
+}
+
+// Blocks of queries are computed from T: float, uint16_t for bf16, or int8_t.
 template <class T>
 class Attention {
  public:
@@ -46,7 +65,7 @@ class Attention {
     for (const Segment& segment : segments) plan(segment);
     run_steps();
     if (!ranges_.empty()) {
-      narrow();
+      convert_rows();
       gather_open();
       run_blocks();
     }
@@ -69,11 +88,15 @@ class Attention {
     return {segment.begin, std::min(segment.length, fits), place};
   }
 
-  static constexpr bool kNarrow = std::is_same_v<T, uint16_t>;
+  static constexpr bool kBytes = std::is_same_v<T, int8_t>;
+  static constexpr bool kConverts = !std::is_same_v<T, float>;
+  using Block = std::conditional_t<kBytes, kernels::ByteAttentionBlock, kernels::AttentionBlockOf<T>>;
 
-  T* room(Workspace::Purpose purpose, int64_t count) const {
+  // Contiguous rows; of bytes they have the next of `scales`.
+  BlockRows<T> room(Workspace::Purpose purpose, int64_t rows, int64_t columns, float*& scales) const {
     constexpr auto kInFloat = static_cast<int64_t>(sizeof(float) / sizeof(T));
-    return reinterpret_cast<T*>(run_.work.floats(purpose, (count + kInFloat - 1) / kInFloat));
+    auto* data = reinterpret_cast<T*>(run_.work.floats(purpose, (rows * columns + kInFloat - 1) / kInFloat));
+    return {{data, columns}, kBytes ? std::exchange(scales, scales + rows) : nullptr};
   }
 
   // Allocates space for contiguous keys and values of open chunks, and for copies in T, of blocks of queries.
@@ -84,30 +107,29 @@ class Attention {
       if (const Piece piece = head(segment); piece.open > 0 && !steps(piece, cache(segment)))
         keys += piece.keys();
     }
-    open_keys_ = room(Workspace::kOpenKeys, keys * position_.columns());
-    open_values_ = room(Workspace::kOpenValues, keys * options_.values);
-    if constexpr (kNarrow) {
-      const int64_t z = position_.columns(), v = options_.values;
-      queries_of_blocks_ = {room(Workspace::kNarrowQueries, count_ * z), z};
-      keys_of_blocks_ = {room(Workspace::kNarrowKeys, count_ * z), z};
-      values_of_blocks_ = {room(Workspace::kNarrowValues, count_ * v), v};
+    const int64_t z = position_.columns(), v = options_.values;
+    float* scales = kBytes ? run_.work.floats(Workspace::kAttentionScales, 3 * count_ + 2 * keys) : nullptr;
+    open_keys_ = room(Workspace::kOpenKeys, keys, z, scales);
+    open_values_ = room(Workspace::kOpenValues, keys, v, scales);
+    if constexpr (kConverts) {
+      queries_of_blocks_ = room(Workspace::kNarrowQueries, count_, z, scales);
+      keys_of_blocks_ = room(Workspace::kNarrowKeys, count_, z, scales);
+      values_of_blocks_ = room(Workspace::kNarrowValues, count_, v, scales);
     } else {
-      queries_of_blocks_ = rows_.queries;
-      keys_of_blocks_ = rows_.keys;
-      values_of_blocks_ = rows_.values;
+      queries_of_blocks_ = {rows_.queries};
+      keys_of_blocks_ = {rows_.keys};
+      values_of_blocks_ = {rows_.values};
     }
   }
 
   // Fills the copies.
-  void narrow() const {
-    if constexpr (kNarrow) {
+  void convert_rows() const {
+    if constexpr (kConverts) {
       const int64_t z = position_.columns(), v = options_.values;
       run_.rows(count_, 2 * z + v, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-          kernels::to_bf16(rows_.queries[row], queries_of_blocks_[row], z);
-          kernels::to_bf16(rows_.keys[row], keys_of_blocks_[row], z);
-          kernels::to_bf16(rows_.values[row], values_of_blocks_[row], v);
-        }
+        convert(constant(rows_.queries), begin, end, z, queries_of_blocks_);
+        convert(constant(rows_.keys), begin, end, z, keys_of_blocks_);
+        convert(constant(rows_.values), begin, end, v, values_of_blocks_);
       });
     }
   }
@@ -179,23 +201,28 @@ class Attention {
 
   void add_block(const Piece& piece, const KeyValueCache* kept) {
     scale_content(piece);
-    kernels::AttentionBlockOf<T> block;
+    const BlockRows<T> queries = queries_of_blocks_.from(piece.begin);
+    BlockRows<T> keys = keys_of_blocks_.from(piece.begin), values = values_of_blocks_.from(piece.begin);
+    if (piece.open > 0) {
+      keys = std::exchange(open_keys_, open_keys_.from(piece.keys()));
+      values = std::exchange(open_values_, open_values_.from(piece.keys()));
+      opens_.push_back({piece, kept, keys, values});
+    }
+    Block block;
     block.queries = piece.length;
     block.keys = piece.keys();
     block.shared = position_.columns();
     block.values = options_.values;
-    block.q = queries_of_blocks_[piece.begin];
-    block.q_stride = queries_of_blocks_.stride;
-    block.k = keys_of_blocks_[piece.begin];
-    block.k_stride = keys_of_blocks_.stride;
-    block.v = values_of_blocks_[piece.begin];
-    block.v_stride = values_of_blocks_.stride;
-    if (piece.open > 0) {
-      opens_.push_back({piece, kept, open_keys_, open_values_});
-      block.k = std::exchange(open_keys_, open_keys_ + piece.keys() * block.shared);
-      block.k_stride = block.shared;
-      block.v = std::exchange(open_values_, open_values_ + piece.keys() * block.values);
-      block.v_stride = block.values;
+    block.q = queries.rows.data;
+    block.q_stride = queries.rows.stride;
+    block.k = keys.rows.data;
+    block.k_stride = keys.rows.stride;
+    block.v = values.rows.data;
+    block.v_stride = values.rows.stride;
+    if constexpr (kBytes) {
+      block.q_scales = queries.scales;
+      block.k_scales = keys.scales;
+      block.v_scales = values.scales;
     }
     block.function = options_.attention;
     block.first_position = piece.open;
@@ -219,15 +246,26 @@ class Attention {
     for (const Open& open : opens_) {
       const int64_t z = position_.columns(), v = options_.values, first = open.piece.open;
       run_.pool.run(open.kept->pages(), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t page = begin; page < end; ++page) open.kept->copy_page(page, open.keys, open.values);
+        for (int64_t page = begin; page < end; ++page) {
+          if constexpr (kBytes)
+            open.kept->quantize_page(page, {open.keys.rows.data, open.keys.scales},
+                                     {open.values.rows.data, open.values.scales});
+          else
+            open.kept->copy_page(page, open.keys.rows.data, open.values.rows.data);
+        }
       });
       run_.rows(open.piece.length, z + v, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          std::copy_n(keys_of_blocks_[open.piece.begin + i], z, open.keys + (first + i) * z);
-          std::copy_n(values_of_blocks_[open.piece.begin + i], v, open.values + (first + i) * v);
+          copy_row(keys_of_blocks_.from(open.piece.begin + i), z, open.keys.from(first + i));
+          copy_row(values_of_blocks_.from(open.piece.begin + i), v, open.values.from(first + i));
         }
       });
     }
+  }
+
+  static void copy_row(const BlockRows<T>& from, int64_t columns, const BlockRows<T>& to) {
+    std::copy_n(from.rows.data, columns, to.rows.data);
+    if constexpr (kBytes) *to.scales = *from.scales;
   }
 
   void run_steps() {
@@ -253,14 +291,19 @@ class Attention {
   }
 
   void run_blocks() {
-    const int64_t scratch = kernels::attention_scratch(kQueryRange, position_.columns(), options_.values);
+    const int64_t z = position_.columns(), v = options_.values;
+    const int64_t scratch = kBytes ? kernels::byte_attention_scratch(kQueryRange, z, v)
+                                   : kernels::attention_scratch(kQueryRange, z, v);
     run_.pool.run(std::ssize(ranges_), 1, [&](int64_t begin, int64_t end) {
       float* memory = scratch_of_thread(scratch);
-      float normalizer[kQueryRange];
+      [[maybe_unused]] float normalizer[kQueryRange];
       for (int64_t i = begin; i < end; ++i) {
         const Range& range = ranges_[static_cast<size_t>(i)];
-        kernels::attention_forward(range.block, range.begin, range.end, range.out, out_.stride,
-                                   normalizer - range.begin, memory);
+        if constexpr (kBytes)
+          kernels::byte_attention(range.block, range.begin, range.end, range.out, out_.stride, memory);
+        else
+          kernels::attention_forward(range.block, range.begin, range.end, range.out, out_.stride,
+                                     normalizer - range.begin, memory);
       }
     });
   }
@@ -289,11 +332,11 @@ class Attention {
   struct Open {
     Piece piece;
     const KeyValueCache* kept;
-    T *keys, *values;
+    BlockRows<T> keys, values;
   };
   // Some queries of a block.
   struct Range {
-    kernels::AttentionBlockOf<T> block;
+    Block block;
     int64_t begin, end;
     float* out;  // output of the block's first query
   };
@@ -305,8 +348,7 @@ class Attention {
   Rows out_;
   const Run& run_;
   int64_t count_ = 0;  // rows
-  kernels::RowsOf<T> queries_of_blocks_{}, keys_of_blocks_{}, values_of_blocks_{};
-  T *open_keys_ = nullptr, *open_values_ = nullptr;
+  BlockRows<T> queries_of_blocks_, keys_of_blocks_, values_of_blocks_, open_keys_, open_values_;
   std::vector<Open> opens_;
   std::vector<Step> steps_;
   std::vector<Query> queries_;
@@ -319,7 +361,11 @@ class Attention {
 
 void attend(const AttentionLayer& layer, const AttentionRows& rows, std::span<const Segment> segments,
             size_t index, kernels::Rows out, const Run& run) {
-  if (layer.rounds && kernels::native_bf16())
+  // One scale for a row is too coarse where a part of it is scaled alone.
+  const bool fits_bytes = layer.position.scales_all() && layer.position.columns() <= kernels::kMaxByteColumns;
+  if (layer.arithmetic == Arithmetic::int8 && fits_bytes && kernels::prefers_byte_attention())
+    Attention<int8_t>(layer, rows, segments, index, out, run);
+  else if (layer.arithmetic != Arithmetic::f32 && kernels::native_bf16())
     Attention<uint16_t>(layer, rows, segments, index, out, run);
   else
     Attention<float>(layer, rows, segments, index, out, run);

@@ -6,6 +6,7 @@
 #include "mega/config/models/layer_options.h"
 #include "mega/infer/layers/position.h"
 #include "mega/infer/state.h"
+#include "mega/infer/weight_file.h"
 #include "mega/infer/workspace.h"
 #include "mega/kernels/rows.h"
 
@@ -14,7 +15,7 @@ namespace mega::infer {
 struct AttentionLayer {
   const BlockOptions& options;
   const Position& position;
-  bool rounds;  // blocks of queries may be computed in bf16 (WeightFile::rounds)
+  Arithmetic arithmetic;  // that blocks of queries may be computed in
 };
 
 struct AttentionRows {

@@ -18,7 +18,7 @@ Rows columns_from(Rows rows, int64_t column) { return {rows.data + column, rows.
 
 GatedAttention::GatedAttention(WeightFile& file, const std::string& name, const BlockOptions& options)
     : options_(options),
-      rounds_(file.rounds()),
+      arithmetic_(file.arithmetic()),
       values_(file, name + ".v_proj", options.values, options.width),
       mixed_(file, name + ".mx_proj", options.shared + options.values + 2 * options.width, options.width),
       candidate_(file, name + ".h_proj", options.width, options.values),
@@ -77,7 +77,7 @@ void GatedAttention::forward(Rows x, int64_t rows, std::span<const Segment> segm
   });
   place(attention, segments, run);
   const Rows attended = rows_of(Workspace::kAttended, v);
-  attend({options_, position_, rounds_}, attention, segments, index, attended, run);  // 11
+  attend({options_, position_, arithmetic_}, attention, segments, index, attended, run);  // 11
 
   run.rows(rows, v, [&](int64_t begin, int64_t end) {
     kernels::gate(constant(attended), constant(reset), attended, begin, end, v);  // 12

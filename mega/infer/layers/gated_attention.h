@@ -37,7 +37,7 @@ class GatedAttention {
   void place(const AttentionRows& rows, std::span<const Segment> segments, const Run& run) const;
 
   BlockOptions options_;
-  bool rounds_;  // to bf16, in attention
+  Arithmetic arithmetic_;  // of attention
   std::optional<Norm> norm_;
   std::optional<TimestepNorm> timestep_norm_;  // instead
   std::optional<MovingAverage> average_;

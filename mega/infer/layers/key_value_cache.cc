@@ -89,4 +89,21 @@ void KeyValueCache::copy_page(int64_t index, T* keys, T* values) const {
 template void KeyValueCache::copy_page(int64_t index, float* keys, float* values) const;
 template void KeyValueCache::copy_page(int64_t index, uint16_t* keys, uint16_t* values) const;
 
+void KeyValueCache::quantize_page(int64_t index, QuantizedRows keys, QuantizedRows values) const {
+  const kernels::KeyValuePage from = page(index);
+  std::vector<float> copy;
+  const auto quantize = [&](const void* rows, int64_t columns, QuantizedRows to) {
+    const auto* floats = static_cast<const float*>(rows);
+    if (type_ != WeightType::f32) {
+      copy.resize(static_cast<size_t>(from.count * columns));
+      load(rows, from.count * columns, type_, copy.data());
+      floats = copy.data();
+    }
+    kernels::quantize_rows({floats, columns}, to.numbers + index * page_ * columns, to.scales + index * page_,
+                           0, from.count, columns);
+  };
+  quantize(from.keys, shared_, keys);
+  quantize(from.values, values_, values);
+}
+
 }  // namespace mega::infer

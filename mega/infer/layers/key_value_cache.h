@@ -50,6 +50,13 @@ class KeyValueCache {
   template <class T>
   void copy_page(int64_t index, T* keys, T* values) const;
 
+  // The same, quantised as by kernels::quantize_rows.
+  struct QuantizedRows {
+    int8_t* numbers;
+    float* scales;
+  };
+  void quantize_page(int64_t index, QuantizedRows keys, QuantizedRows values) const;
+
   kernels::WeightType type() const { return type_; }
   int64_t bytes() const { return pages() * page_bytes(); }
 
