@@ -107,17 +107,17 @@ struct ValueAndSlope {
 HWY_INLINE Vector Positive(Vector x) { return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(Floats())), x); }
 
 // An activation and its derivative.
-template <Activation kActivation>
+template <Activation kActivation, Accuracy kAccuracy = Accuracy::full>
 HWY_INLINE ValueAndSlope Activate(Vector x) {
   const Floats d;
   const Vector one = hn::Set(d, 1.0f), zero = hn::Zero(d);
   if constexpr (kActivation == Activation::identity) {
     return {x, one};
   } else if constexpr (kActivation == Activation::sigmoid) {
-    const Vector s = Sigmoid(d, x);
+    const Vector s = Sigmoid<kAccuracy>(d, x);
     return {s, hn::Mul(s, hn::Sub(one, s))};
   } else if constexpr (kActivation == Activation::silu) {
-    const Vector s = Sigmoid(d, x);
+    const Vector s = Sigmoid<kAccuracy>(d, x);
     return {hn::Mul(x, s), hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one))};
   } else if constexpr (kActivation == Activation::relu) {
     return {Positive(x), hn::IfThenElseZero(hn::Gt(x, zero), one)};
@@ -136,7 +136,7 @@ HWY_INLINE ValueAndSlope Activate(Vector x) {
     const Vector x2 = hn::Mul(x, x);
     const Vector scale = hn::Set(d, 1.5957691216f);
     const Vector u2 = hn::Mul(hn::Mul(scale, x), hn::MulAdd(hn::Set(d, 0.044715f), x2, one));
-    const Vector s = Sigmoid(d, u2);
+    const Vector s = Sigmoid<kAccuracy>(d, u2);
     const Vector du2 = hn::Mul(scale, hn::MulAdd(hn::Set(d, 3 * 0.044715f), x2, one));
     return {hn::Mul(x, s), hn::MulAdd(hn::Mul(x, du2), hn::Mul(s, hn::Sub(one, s)), s)};
   }

@@ -14,6 +14,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace mega::kernels::HWY_NAMESPACE {
 
+// What is computed from numbers of bf16 need not be more exact than they are.
+template <class T>
+inline constexpr Accuracy kAccuracyOf = std::is_same_v<T, uint16_t> ? Accuracy::bf16 : Accuracy::full;
+
 // Calls body with std::true_type or std::false_type for dropout on or off.
 template <class Body>
 HWY_INLINE void WithDropout(const Dropout& dropout, const Body& body) {
@@ -29,7 +33,7 @@ void ActivateRows(Activation activation, const Dropout& dropout, RowsOf<const T>
       for (int64_t row = begin; row < end; ++row) {
         const DropoutRow<Floats> mask(d, dropout, static_cast<uint64_t>(row));
         ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-          Vector value = Activate<kind()>(view.Load(x[row] + c)).value;
+          Vector value = Activate<kind(), kAccuracyOf<T>>(view.Load(x[row] + c)).value;
           if constexpr (drop()) value = hn::Mul(value, mask.Factor(d, c));
           view.Store(value, y[row] + c);
         });
@@ -47,7 +51,8 @@ void ActivateBackwardRows(Activation activation, const Dropout& dropout, RowsOf<
       for (int64_t row = begin; row < end; ++row) {
         const DropoutRow<Floats> mask(d, dropout, static_cast<uint64_t>(row));
         ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-          Vector gradient = hn::Mul(view.Load(dy[row] + c), Activate<kind()>(view.Load(x[row] + c)).slope);
+          Vector gradient =
+              hn::Mul(view.Load(dy[row] + c), Activate<kind(), kAccuracyOf<X>>(view.Load(x[row] + c)).slope);
           if constexpr (drop()) gradient = hn::Mul(gradient, mask.Factor(d, c));
           view.Store(gradient, dx[row] + c);
         });
@@ -61,7 +66,7 @@ void GateRows(RowsOf<const T> a, RowsOf<const T> b, RowsOf<T> y, int64_t begin, 
               int64_t columns) {
   for (int64_t row = begin; row < end; ++row) {
     ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-      const Vector silu = Activate<Activation::silu>(view.Load(b[row] + c)).value;
+      const Vector silu = Activate<Activation::silu, kAccuracyOf<T>>(view.Load(b[row] + c)).value;
       view.Store(hn::Mul(view.Load(a[row] + c), silu), y[row] + c);
     });
   }
@@ -72,7 +77,7 @@ void GateBackwardRows(RowsOf<const T> a, RowsOf<const T> b, RowsOf<const T> dy, 
                       int64_t begin, int64_t end, int64_t columns) {
   for (int64_t row = begin; row < end; ++row) {
     ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-      const ValueAndSlope silu = Activate<Activation::silu>(view.Load(b[row] + c));
+      const ValueAndSlope silu = Activate<Activation::silu, kAccuracyOf<T>>(view.Load(b[row] + c));
       const Vector gradient = view.Load(dy[row] + c);
       const Vector other = hn::Mul(gradient, view.Load(a[row] + c));
       view.Store(hn::Mul(gradient, silu.value), da[row] + c);
@@ -86,7 +91,7 @@ void ShareRows(RowsOf<const T> x, const float* gamma, const float* beta, RowsOf<
                int64_t begin, int64_t end, int64_t columns) {
   for (int64_t row = begin; row < end; ++row) {
     ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-      const Vector z = Activate<Activation::silu>(view.Load(x[row] + c)).value;
+      const Vector z = Activate<Activation::silu, kAccuracyOf<T>>(view.Load(x[row] + c)).value;
       view.Store(hn::MulAdd(z, view.Load(gamma + c), view.Load(beta + c)), q[row] + c);
       view.Store(hn::MulAdd(z, view.Load(gamma + columns + c), view.Load(beta + columns + c)), k[row] + c);
     });
@@ -102,7 +107,7 @@ void ShareBackwardRows(RowsOf<const T> x, const float* gamma, ConstRows dq, Cons
     const Vector gamma_q = view.Load(gamma + c), gamma_k = view.Load(gamma + columns + c);
     Vector scale_q = hn::Zero(d), scale_k = hn::Zero(d), shift_q = hn::Zero(d), shift_k = hn::Zero(d);
     for (int64_t row = begin; row < end; ++row) {
-      const ValueAndSlope z = Activate<Activation::silu>(view.Load(x[row] + c));
+      const ValueAndSlope z = Activate<Activation::silu, kAccuracyOf<T>>(view.Load(x[row] + c));
       const Vector to_q = view.Load(dq[row] + c), to_k = view.Load(dk[row] + c);
       scale_q = hn::MulAdd(to_q, z.value, scale_q);
       scale_k = hn::MulAdd(to_k, z.value, scale_k);
@@ -127,9 +132,9 @@ void OutputGateRows(const OutputGateOf<T>& gate, Rows y, int64_t begin, int64_t 
         const DropoutRow<Floats> mask(d, gate.dropout, static_cast<uint64_t>(row));
         const Vector path = hn::Set(d, gate.factor(row));
         ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-          const Vector update = Sigmoid(d, view.Load(gate.update[row] + c));
+          const Vector update = Sigmoid<kAccuracyOf<T>>(d, view.Load(gate.update[row] + c));
           const Vector residual = view.Load(gate.residual[row] + c);
-          Vector candidate = Activate<kind()>(view.Load(gate.candidate[row] + c)).value;
+          Vector candidate = Activate<kind(), kAccuracyOf<T>>(view.Load(gate.candidate[row] + c)).value;
           if constexpr (drop()) candidate = hn::Mul(candidate, mask.Factor(d, c));
           view.Store(hn::MulAdd(update, hn::MulSub(candidate, path, residual), residual), y[row] + c);
         });
@@ -149,8 +154,9 @@ void OutputGateBackwardRows(const OutputGateOf<T>& gate, ConstRows dy, RowsOf<T>
         const DropoutRow<Floats> mask(d, gate.dropout, static_cast<uint64_t>(row));
         const Vector path = hn::Set(d, gate.factor(row));
         ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-          const ValueAndSlope update = Activate<Activation::sigmoid>(view.Load(gate.update[row] + c));
-          ValueAndSlope candidate = Activate<kind()>(view.Load(gate.candidate[row] + c));
+          const ValueAndSlope update =
+              Activate<Activation::sigmoid, kAccuracyOf<T>>(view.Load(gate.update[row] + c));
+          ValueAndSlope candidate = Activate<kind(), kAccuracyOf<T>>(view.Load(gate.candidate[row] + c));
           Vector factor = path;
           if constexpr (drop()) factor = hn::Mul(factor, mask.Factor(d, c));
           candidate = {hn::Mul(candidate.value, factor), hn::Mul(candidate.slope, factor)};

@@ -82,10 +82,11 @@ HWY_INLINE V Reciprocal(D d, V x) {
 #endif
 }
 
-template <class D, class V = hn::Vec<D>>
+// With an exact reciprocal always: 1 - sigmoid(x) vanishes where it should.
+template <Accuracy kAccuracy = Accuracy::full, class D, class V = hn::Vec<D>>
 HWY_INLINE V Sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f);
-  return Reciprocal(d, hn::Add(one, ClampedExp(d, hn::Neg(x))));
+  return Reciprocal(d, hn::Add(one, ClampedExp<kAccuracy>(d, hn::Neg(x))));
 }
 
 // erf(x), given e = exp(-x^2). Near zero x * P(x^2); further out 1 - e * t * P(t) with t = 1 / (1 + |x| / 2).
