@@ -54,6 +54,11 @@ struct UnsignedRows : ByteWords {
 };
 #endif
 
+#if HWY_TARGET == HWY_AVX3
+static_assert(kColumns == kPanelColumns && kColumns == 2 * kWordLanes,
+              "kernels below add two vectors of a panel");
+#endif
+
 // sums (kRows, kColumns) = kRows rows of bytes, row_bytes apart, times a panel.
 template <Unsigned kUnsigned, int kRows>
 HWY_NOINLINE void MultiplyRows(const std::byte* rows, int64_t row_bytes, const uint32_t* panel, int64_t words,
@@ -164,7 +169,10 @@ HWY_INLINE float RoundWeights(const float* weights, const float* scales, int64_t
     std::fill_n(bytes, width, uint8_t{0});
     return std::isfinite(total) ? 0.0f : std::numeric_limits<float>::quiet_NaN();
   }
-  Vector left = hn::Zero(d);  // between -1/2 and 1/2
+  // Between -1/2 and 1/2. Each lane begins with another part of it, so that equal weights do not all round
+  // alike.
+  Vector left =
+      hn::MulAdd(hn::Iota(d, 0.5f), hn::Set(d, 1.0f / static_cast<float>(lanes)), hn::Set(d, -0.5f));
   for (int64_t c = 0; c < width; c += lanes) {
     const Vector wanted = hn::MulAdd(scaled(c), hn::Set(d, inverse), left);
     const auto rounded = hn::NearestInt(wanted);

@@ -180,20 +180,21 @@ TEST(ByteAttention, ManySmallWeightsKeepTheirSum) {
   std::fill(in.q.scales.begin(), in.q.scales.end(), 0.0f);
   std::fill(in.v.numbers.begin(), in.v.numbers.end(), int8_t{100});
   std::fill(in.v.scales.begin(), in.v.scales.end(), 0.01f);
-  for (const auto function : {AttentionFunction::softmax, AttentionFunction::laplace}) {
-    SCOPED_TRACE(to_string(function));
-    std::fill_n(in.bias.data(), c.keys, 0.0f);
-    in.bias.data()[40] = std::log(600.0f);
-    const double small = weight_of(function, 0.0), large = weight_of(function, std::log(600.0));
-    const double sum = large + 127 * small;
-    const double expected = function == AttentionFunction::softmax ? 1.0 : sum;
-    for_each_target([&] {
-      Matrix out(c.queries, c.values);
-      const auto scratch = aligned_floats(byte_attention_scratch(c.queries, c.shared, c.values));
-      byte_attention(in.block(c, function), 0, 1, out.data(), out.stride(), scratch.get());
-      for (int64_t w = 0; w < c.values; ++w) EXPECT_NEAR(out(0, w), expected, 0.03 * expected);
-    });
-  }
+  for (const auto function : {AttentionFunction::softmax, AttentionFunction::laplace})
+    for (const float ratio : {600.0f, 2500.0f, 4000.0f, 5000.0f}) {
+      SCOPED_TRACE(::testing::Message() << to_string(function) << ", 1 to " << ratio);
+      std::fill_n(in.bias.data(), c.keys, 0.0f);
+      in.bias.data()[40] = std::log(ratio);
+      const double small = weight_of(function, 0.0), large = weight_of(function, std::log(ratio));
+      const double sum = large + 127 * small;
+      const double expected = function == AttentionFunction::softmax ? 1.0 : sum;
+      for_each_target([&] {
+        Matrix out(c.queries, c.values);
+        const auto scratch = aligned_floats(byte_attention_scratch(c.queries, c.shared, c.values));
+        byte_attention(in.block(c, function), 0, 1, out.data(), out.stride(), scratch.get());
+        for (int64_t w = 0; w < c.values; ++w) EXPECT_NEAR(out(0, w), expected, 0.005 * expected);
+      });
+    }
 }
 
 // A hidden key does not count, however large what earlier keys left over.
