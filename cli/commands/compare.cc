@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
@@ -27,6 +28,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kChunk = "model.block.chunk";
+
+// The value of an option, or nothing where the recipe's model has none of this name.
+std::string option_of(const Recipe& recipe, const std::string& key) {
+  for (const OptionRow& row : option_rows(recipe))
+    if (row.key == key) return row.value;
+  return "";
+}
+
 struct CompareCommand {
   std::string recipe, data, out, time = "20m", tune, seeds = "1";
   std::vector<std::string> models = {"mega", "transformer"}, variations, changes;
@@ -43,7 +53,7 @@ struct CompareCommand {
   };
 
   Plan plan(const std::string& model) const;
-  static void attend_fully(Plan& plan, Recipe recipe);
+  void give_positions(Plan& plan, const Recipe& recipe) const;
   std::vector<Plan> varied(const std::string& variation) const;
   void finish(Plan& plan, Recipe recipe) const;
   void require_same_comparison() const;
@@ -67,28 +77,16 @@ CompareCommand::Plan CompareCommand::plan(const std::string& model) const {
   Plan plan{model, changes, 0.0};
   Recipe loaded = load_recipe(recipe);
   if (model == "mega-full") {
-    attend_fully(plan, loaded);
+    plan.changes.emplace_back(std::string(kChunk) + "=-1");
   } else if (model == "mega-chunk") {
-    const std::vector<OptionRow> rows = option_rows(loaded);
-    const auto chunk = std::find_if(rows.begin(), rows.end(),
-                                    [](const OptionRow& row) { return row.key == "model.block.chunk"; });
-    require(chunk != rows.end(), "--models mega-chunk: the model of ", recipe, " has no chunks");
-    if (chunk->value.starts_with('-')) plan.changes.push_back(chunk->key + "=" + kUsualChunk);
+    const std::string chunk = option_of(loaded, kChunk);
+    require(!chunk.empty(), "--models mega-chunk: the model of ", recipe, " has no chunks");
+    if (chunk.starts_with('-')) plan.changes.push_back(std::string(kChunk) + "=" + kUsualChunk);
   } else if (model != "mega") {
     plan.changes.insert(plan.changes.begin(), "model.kind=" + model);
   }
   finish(plan, std::move(loaded));
   return plan;
-}
-
-// Needs positions for the whole input, where a recipe in chunks may have those of a chunk.
-void CompareCommand::attend_fully(Plan& plan, Recipe loaded) {
-  plan.changes.emplace_back("model.block.chunk=-1");
-  for (const std::string& assignment : plan.changes) change(loaded, assignment);
-  if (sequence_options(loaded.model) == nullptr) return;
-  const int64_t longest = longest_input(loaded.input) + (cls_token(loaded.model) >= 0 ? 1 : 0);
-  if (loaded.model.kind().max_length() < longest)
-    plan.changes.push_back("model.block.max_positions=" + std::to_string(longest));
 }
 
 // The recipe's own model with each of the values of an option: "model.block.chunk=16,64,-1".
@@ -112,6 +110,19 @@ std::vector<CompareCommand::Plan> CompareCommand::varied(const std::string& vari
 void CompareCommand::finish(Plan& plan, Recipe loaded) const {
   for (const std::string& assignment : plan.changes) change(loaded, assignment);
   plan.recipe_rate = loaded.train.learning_rate;
+  give_positions(plan, loaded);
+}
+
+// Full attention needs positions for a whole input, where a recipe in chunks may have those of a chunk. What
+// the user chose stays.
+void CompareCommand::give_positions(Plan& plan, const Recipe& loaded) const {
+  constexpr std::string_view kPositions = "model.block.max_positions=";
+  const auto chosen = [&](const std::string& assignment) { return assignment.starts_with(kPositions); };
+  if (std::any_of(changes.begin(), changes.end(), chosen)) return;
+  if (!option_of(loaded, kChunk).starts_with('-') || sequence_options(loaded.model) == nullptr) return;
+  const int64_t longest = longest_input(loaded.input) + (cls_token(loaded.model) >= 0 ? 1 : 0);
+  if (loaded.model.kind().max_length() < longest)
+    plan.changes.push_back(std::string(kPositions) + std::to_string(longest));
 }
 
 // Models and seeds may be added to a comparison that is there; anything else would mix what differs.

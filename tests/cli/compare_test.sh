@@ -18,10 +18,16 @@ grep -q '"chunk": -1' "$work/two/mega-full-seed-1/recipe.json" || failed "mega-f
 grep -q '"baseline": false' "$work/two/mega-seed-1/recipe.json" || failed "each run fits the linear baseline anew"
 grep -q '"metric": "accuracy"' "$work/two/comparison.json" || failed "comparison.json names no metric"
 
-# Full attention has positions for the whole input, with its class token.
-expect 0 "accuracy" "${compare[@]}" --models mega-full --updates 2 --set model.block.chunk=8 --set model.block.max_positions=8 \
-  --set input.max_length=40 --set model.pooling=cls --out "$work/positions"
-grep -q '"max_positions": 41' "$work/positions/mega-full-seed-1/recipe.json" || failed "mega-full lacks positions"
+# Full attention has positions for the whole input, with its class token, unless they were chosen.
+expect 0 "accuracy" "${compare[@]}" --models mega-full --vary model.block.chunk=8,-1 --updates 2 \
+  --set input.max_length=1040 --set model.pooling=cls --out "$work/positions"
+for run in mega-full chunk=-1; do
+  grep -q '"max_positions": 1041' "$work/positions/$run-seed-1/recipe.json" || failed "$run lacks positions"
+done
+grep -q '"max_positions": 1024' "$work/positions/chunk=8-seed-1/recipe.json" || failed "chunk=8 has other positions"
+expect 0 "accuracy" "${compare[@]}" --models mega-full --updates 2 --set model.block.max_positions=2000 \
+  --out "$work/chosen"
+grep -q '"max_positions": 2000' "$work/chosen/mega-full-seed-1/recipe.json" || failed "chosen positions were changed"
 
 # Finished runs are kept; models can be added, other settings not.
 before=$(stat -c %Y.%i "$work/two/mega-seed-1/model.safetensors")
