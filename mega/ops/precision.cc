@@ -39,10 +39,14 @@ class RoundedOnce {
     const auto found = entries_.find(key);
     if (found != entries_.end() && !found->second.owner.expired() && found->second.version == x._version())
       return found->second.rounded.view(x.sizes());
-    std::erase_if(entries_, [](const auto& entry) { return entry.second.owner.expired(); });
     const Tensor rounded = round_to_bf16(x);
     entries_.insert_or_assign(key, Entry{x.storage().getWeakStorageImpl(), x._version(), rounded});
     return rounded;
+  }
+
+  void drop_freed() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(entries_, [](const auto& entry) { return entry.second.owner.expired(); });
   }
 
  private:
@@ -56,6 +60,11 @@ class RoundedOnce {
   std::map<Key, Entry> entries_;
 };
 
+RoundedOnce& rounded_once() {
+  static auto* const all = new RoundedOnce();  // outlives every tensor
+  return *all;
+}
+
 }  // namespace
 
 Precision available_precision(Precision asked) {
@@ -65,7 +74,10 @@ Precision available_precision(Precision asked) {
 PrecisionGuard::PrecisionGuard(Precision precision) : previous_(current_precision) {
   current_precision = available_precision(precision);
 }
-PrecisionGuard::~PrecisionGuard() { current_precision = previous_; }
+PrecisionGuard::~PrecisionGuard() {
+  if (use_bf16()) rounded_once().drop_freed();
+  current_precision = previous_;
+}
 
 bool use_bf16() { return current_precision == Precision::bf16; }
 
@@ -76,8 +88,7 @@ Tensor stored(const Tensor& x, bool narrow) {
 Tensor stored_once(const Tensor& x, bool narrow) {
   if (!narrow) return x.contiguous();
   if (!x.is_contiguous() || x.is_inference()) return round_to_bf16(x);
-  static auto* const rounded = new RoundedOnce();  // outlives every tensor
-  return rounded->of(x);
+  return rounded_once().of(x);
 }
 
 }  // namespace mega::ops
