@@ -227,6 +227,24 @@ Tensor TransformerXlImpl::features(const Tensor& tokens, const Tensor& mask, nn:
   return nn::zero_padding(segments.size() == 1 ? segments[0] : torch::cat(segments, 1), mask);
 }
 
+// All layers remember as many inputs of as many texts. Keys and values are of these inputs, or left out.
+void TransformerXlImpl::check_memory(const nn::State& state, int64_t batch) const {
+  const auto sizes_of = [](const Tensor& x) {
+    return x.defined() ? x.sizes().vec() : std::vector<int64_t>();
+  };
+  const std::vector<int64_t> first = sizes_of(state.blocks[0].attention.ema), none;
+  const int64_t positions = first.size() > 1 ? first[1] : 0;
+  const std::vector<int64_t> remembered = {batch, positions, options_.width},
+                             projected = {batch, positions, options_.heads * options_.head_width};
+  for (const nn::BlockState& block : state.blocks) {
+    const std::vector<int64_t> inputs = sizes_of(block.attention.ema), keys = sizes_of(block.attention.keys);
+    require(inputs == (first.empty() ? none : remembered) && keys == sizes_of(block.attention.values) &&
+                (keys.empty() || (keys == projected && !first.empty())),
+            "the state's memory does not fit ", batch, " texts of this model: inputs ", inputs, ", keys ",
+            keys);
+  }
+}
+
 KeysValues TransformerXlImpl::remember(size_t layer, const Tensor& x, nn::GatedAttentionState& state) {
   const bool keep = !torch::GradMode::is_enabled();
   KeysValues all = layers_[layer]->keys_values(x);
@@ -247,10 +265,8 @@ KeysValues TransformerXlImpl::remember(size_t layer, const Tensor& x, nn::GatedA
 Tensor TransformerXlImpl::read(const Tensor& tokens, nn::State* state, std::vector<Tensor>& distances) {
   const SegmentMemory& reach = is_training() ? options_.training : options_.scoring;
   Tensor x = embed(tokens);
+  if (state != nullptr) check_memory(*state, x.size(0));
   const Tensor first = state == nullptr ? Tensor() : state->blocks[0].attention.ema;
-  require(!first.defined() || (first.dim() == 3 && first.size(0) == x.size(0) && first.size(2) == x.size(2)),
-          "the state's memory ", first.defined() ? first.sizes() : c10::IntArrayRef(), " does not fit ",
-          x.size(0), " texts of a model of width ", x.size(2));
   const int64_t keys = x.size(1) + (first.defined() ? first.size(1) : 0);
   const auto dropout = [&](const Tensor& y) {
     return ops::dropout(y, ops::draw_dropout(options_.dropout, is_training()));

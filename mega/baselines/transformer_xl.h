@@ -74,6 +74,7 @@ class TransformerXlImpl : public models::TokenModel {
   // One segment. `distances` are those of each layer for the segment before; they are replaced where this one
   // needs others.
   torch::Tensor read(const torch::Tensor& tokens, nn::State* state, std::vector<torch::Tensor>& distances);
+  void check_memory(const nn::State& state, int64_t batch) const;
   // What the layer sees of x and of the memory in `state`, to which it appends x.
   KeysValues remember(size_t layer, const torch::Tensor& x, nn::GatedAttentionState& state);
   BandInput band_input(const torch::Tensor& features, size_t band);

@@ -15,9 +15,11 @@
 namespace mega::nn {
 
 struct GatedAttentionState {
-  torch::Tensor ema;      // (B, D, N); undefined at the start, or without an EMA
-  torch::Tensor keys;     // (B, O, Z), O positions of the open chunk; undefined if there are none
-  torch::Tensor values;   // (B, O, V)
+  torch::Tensor ema;  // (B, D, N); undefined at the start, or without an EMA
+  // (B, O, Z) and (B, O, V), O positions of the open chunk; undefined if there are none. Of Transformer-XL,
+  // where `ema` holds a layer's last inputs (B, M, D), both are (B, M, H E), of those inputs by the current
+  // weights.
+  torch::Tensor keys, values;
   torch::Tensor padding;  // (B, O) bool; undefined if nothing is padded
   int64_t position = 0;   // positions seen so far
   torch::Tensor norm;  // (B, 2 G + 1), statistics of a timestep norm; undefined at the start, or without one

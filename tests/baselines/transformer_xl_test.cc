@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "mega/baselines/model_builders.h"
@@ -106,6 +107,19 @@ TEST(TransformerXl, KeepsTheLastOfItsMemory) {
                "does not fit 3 texts");
   copy.blocks.pop_back();
   EXPECT_PRED2(contains, error_of([&] { model->features(next, {}, &copy); }), "has 1 blocks, the model 2");
+
+  const torch::NoGradGuard no_gradients;  // keys and values are kept
+  nn::State whole;
+  model->features(next, {}, &whole);
+  const auto refuses = [&](const std::function<void(nn::GatedAttentionState&)>& damage) {
+    nn::State damaged = whole;
+    damage(damaged.blocks[1].attention);
+    return contains(error_of([&] { model->features(next, {}, &damaged); }), "memory does not fit 2 texts");
+  };
+  EXPECT_TRUE(refuses([](auto& memory) { memory.keys.reset(); }));
+  EXPECT_TRUE(refuses([](auto& memory) { memory.ema.reset(); }));
+  EXPECT_TRUE(refuses([](auto& memory) { memory.values = memory.values.slice(1, 1); }));
+  EXPECT_TRUE(refuses([](auto& memory) { memory.keys = memory.values = memory.keys.slice(2, 1); }));
 }
 
 // Every query sees as many keys: of a memory of 6 and segments of 4, the last 6 and itself at most.

@@ -53,8 +53,8 @@ std::vector<TensorInfo> TransformerXlOptions::tensors() const {
   return list.take();
 }
 
-// Of a segment of this length behind a full memory: keys and values of the memory and projections of
-// distances are computed again for each segment, and every query has two scores for each key.
+// Of a segment of this length behind a full memory, in training: keys and values of the memory and
+// projections of distances are computed again for each segment, and every query has two scores for each key.
 double TransformerXlOptions::multiply_adds(int64_t length) const {
   const double d = real(width), e = real(heads * head_width), l = real(length);
   const double keys = real(training.positions) + l;
