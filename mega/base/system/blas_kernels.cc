@@ -7,9 +7,9 @@ namespace mega {
 void choose_blas_kernels() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  const bool knows_skylake = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  if (__builtin_cpu_is("intel") && knows_skylake) ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
 #endif
 }
 
