@@ -13,11 +13,15 @@ struct Dropout {
   bool active() const { return rate > 0.0f; }
   // Multiplies the values that are kept.
   float factor() const { return rate < 1.0f ? 1.0f / (1.0f - rate) : 0.0f; }
+  // Of the rows from this one on, counted from 0.
+  Dropout from(int64_t row) const { return {rate, seed + kRow * static_cast<uint64_t>(row)}; }
+
+  static constexpr uint64_t kRow = 0x9E3779B97F4A7C15u;
 };
 
 // The hash key of one row.
 inline uint32_t dropout_row_key(const Dropout& dropout, uint64_t row) {
-  uint64_t x = dropout.seed + 0x9E3779B97F4A7C15u * (row + 1);
+  uint64_t x = dropout.seed + Dropout::kRow * (row + 1);
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
   return static_cast<uint32_t>((x ^ (x >> 31)) >> 32);

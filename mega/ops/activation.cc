@@ -73,8 +73,14 @@ Tensor activate_forward(const Tensor& x, Activation activation, const Dropout& d
 
 Tensor activate_backward(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& dy,
                          bool narrow) {
-  const PhaseMark mark(Phase::gates);
   const Tensor dx = torch::empty(dy.sizes(), dy.options().dtype(narrow ? torch::kBFloat16 : torch::kFloat32));
+  activate_backward(x, activation, dropout, dy, dx);
+  return dx;
+}
+
+void activate_backward(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& dy,
+                       const Tensor& dx) {
+  const PhaseMark mark(Phase::gates);
   const int64_t columns = dy.size(-1), rows = columns == 0 ? 0 : dy.numel() / columns;
   const auto run = [&]<class X, class D, class Y>(X, D, Y) {
     const kernels::RowsOf<const X> input{data_of<X>(x), columns};
@@ -85,13 +91,11 @@ Tensor activate_backward(const Tensor& x, Activation activation, const Dropout& 
     });
   };
   if (!is_narrow(x)) {
-    require(!narrow && !is_narrow(dy), "the derivative of an activation of float32 is float32");
-    run(float{}, float{}, float{});
-    return dx;
+    require(!is_narrow(dx) && !is_narrow(dy), "the derivative of an activation of float32 is float32");
+    return run(float{}, float{}, float{});
   }
   with_type_of(
       dx, [&](auto result) { with_type_of(dy, [&](auto gradient) { run(uint16_t{}, result, gradient); }); });
-  return dx;
 }
 
 Tensor activate(const Tensor& x, Activation activation, const Dropout& dropout) {

@@ -20,6 +20,8 @@ torch::Tensor activate_forward(const torch::Tensor& x, Activation activation,
 torch::Tensor activate_backward(const torch::Tensor& x, Activation activation,
                                 const kernels::Dropout& dropout, const torch::Tensor& dy,
                                 bool narrow = false);
+void activate_backward(const torch::Tensor& x, Activation activation, const kernels::Dropout& dropout,
+                       const torch::Tensor& dy, const torch::Tensor& dx);
 
 // The attention functions of section 3.2 that treat each score independently.
 torch::Tensor relu2(const torch::Tensor& x);

@@ -5,6 +5,7 @@
 #include "mega/ops/linear.h"
 #include "mega/ops/matmul.h"
 #include "mega/ops/precision.h"
+#include "mega/ops/row_blocks.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -25,12 +26,18 @@ struct FusedFeedForward : torch::autograd::Function<FusedFeedForward> {
     const bool narrow = use_bf16();
     const Tensor rows = stored(x.reshape({-1, x.size(-1)}), narrow);
     const Tensor w1 = stored_once(weight1, narrow), w2 = stored_once(weight2, narrow);
-    const Tensor inner = linear_forward(rows, w1, bias1, rows.scalar_type());
+    const Tensor inner = torch::empty({rows.size(0), w1.size(0)}, rows.options());
+    const Tensor y = torch::empty({rows.size(0), w2.size(0)}, torch::kFloat32);
+    RowBlocks(rows.size(0), w1.numel()).run([&](const RowBlock& block) {
+      linear_forward(block.of(rows), w1, bias1, block.of(inner));
+      linear_forward(activate_forward(block.of(inner), hidden.activation, hidden.dropout.from(block.begin)),
+                     w2, bias2, block.of(y));
+    });
     context->save_for_backward({rows, w1, w2, inner});
     save(context, hidden);
     auto sizes = x.sizes().vec();
     sizes.back() = weight2.size(0);
-    return linear_forward(activate_forward(inner, hidden.activation, hidden.dropout), w2, bias2).view(sizes);
+    return y.view(sizes);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -39,19 +46,33 @@ struct FusedFeedForward : torch::autograd::Function<FusedFeedForward> {
     const Tensor &x = kept[0], &w1 = kept[1], &w2 = kept[2], &inner = kept[3];
     const auto hidden = saved<Hidden>(context);
     const Tensor dy = gradients[0].reshape({-1, w2.size(0)}).contiguous();
-    const Tensor factor = stored(dy, is_narrow(x));
-    const Tensor dweight2 =
-        linear_weight_gradient(factor, activate_forward(inner, hidden.activation, hidden.dropout));
-    const Tensor dhidden = torch::empty_like(inner);
-    matmul({factor}, {w2}, dhidden);
-    const Tensor dinner = activate_backward(inner, hidden.activation, hidden.dropout, dhidden, is_narrow(x));
-    Tensor dx;
-    if (context->needs_input_grad(0)) {
-      auto sizes = gradients[0].sizes().vec();
-      sizes.back() = w1.size(1);
-      dx = linear_input_gradient(dinner, w1).view(sizes);
-    }
-    return {dx, linear_weight_gradient(dinner, x), column_sums(dinner), Tensor(), dweight2, column_sums(dy)};
+    const bool narrow = is_narrow(x);
+    auto sizes = gradients[0].sizes().vec();
+    sizes.back() = w1.size(1);
+    const Tensor dx =
+        context->needs_input_grad(0) ? torch::empty({x.size(0), w1.size(1)}, torch::kFloat32) : Tensor();
+    const RowBlocks blocks(x.size(0), w1.numel());
+    const PartialSums dweight1(blocks, w1.sizes().vec()), dbias1(blocks, {w1.size(0)}),
+        dweight2(blocks, w2.sizes().vec()), dbias2(blocks, {w2.size(0)});
+    blocks.run([&](const RowBlock& block) {
+      const Tensor own = block.of(inner), factor = stored(block.of(dy), narrow);
+      const Dropout dropout = hidden.dropout.from(block.begin);
+      const Addend sum{.accumulate = !block.first};
+      matmul({factor, true}, {activate_forward(own, hidden.activation, dropout)}, dweight2.of(block), sum);
+      dbias2.of(block).add_(column_sums(block.of(dy)));
+      const Tensor dhidden = torch::empty_like(own);
+      matmul({factor}, {w2}, dhidden);
+      const Tensor dinner = activate_backward(own, hidden.activation, dropout, dhidden, narrow);
+      matmul({dinner, true}, {block.of(x)}, dweight1.of(block), sum);
+      dbias1.of(block).add_(column_sums(dinner));
+      if (dx.defined()) matmul({dinner}, {w1}, block.of(dx));
+    });
+    return {dx.defined() ? dx.view(sizes) : dx,
+            dweight1.total(),
+            dbias1.total(),
+            Tensor(),
+            dweight2.total(),
+            dbias2.total()};
   }
 };
 

@@ -1,5 +1,7 @@
 #include "mega/ops/gated_attention.h"
 
+#include <optional>
+
 #include "mega/kernels/gates.h"
 #include "mega/ops/activation.h"
 #include "mega/ops/linear.h"
@@ -8,6 +10,7 @@
 #include "mega/ops/parallel.h"
 #include "mega/ops/phase.h"
 #include "mega/ops/precision.h"
+#include "mega/ops/row_blocks.h"
 #include "mega/ops/saved.h"
 
 namespace mega::ops {
@@ -47,39 +50,38 @@ Tensor candidate_of(const Tensor& mixed, const Widths& w) {
 
 struct QueriesKeysValues {
   Tensor q, k, v;  // (B, L, Z), (B, L, Z), (B, L, V), of the type of `mixed`
+  QueriesKeysValues(const Tensor& mixed, int64_t batch, int64_t length, const Widths& w)
+      : q(torch::empty({batch, length, w.shared}, mixed.options())),
+        k(torch::empty_like(q)),
+        v(torch::empty({batch, length, w.values}, mixed.options())) {}
 };
 
-QueriesKeysValues queries_keys_values(const Tensor& mixed, const Tensor& values, const Tensor& gamma,
-                                      const Tensor& beta, int64_t batch,
-                                      const GatedAttentionSettings& settings, const Widths& w) {
-  const int64_t length = w.rows / batch;
-  const QueriesKeysValues made{torch::empty({batch, length, w.shared}, mixed.options()),
-                               torch::empty({batch, length, w.shared}, mixed.options()),
-                               torch::empty({batch, length, w.values}, mixed.options())};
+// Of some rows.
+void make(const QueriesKeysValues& made, const RowBlock& block, const Tensor& mixed, const Tensor& values,
+          const Tensor& gamma, const Tensor& beta, const GatedAttentionSettings& settings, const Widths& w) {
   with_type_of(mixed, [&](auto type) {
     using T = decltype(type);
     const Parts<const T> parts(data_of<T>(mixed), w);
     const RowsOf<T> q{data_of<T>(made.q), w.shared}, k{data_of<T>(made.k), w.shared},
         v{data_of<T>(made.v), w.values};
     const RowsOf<const T> raw{data_of<T>(values), w.values};
-    parallel_rows(w.rows, w.mixed, [&](int64_t begin, int64_t end) {
+    parallel_rows(block, w.mixed, [&](int64_t begin, int64_t end) {
       kernels::share<T>(parts.shared, gamma.data_ptr<float>(), beta.data_ptr<float>(), q, k, begin, end,
                         w.shared);
       kernels::activate<T>(settings.activation, settings.values, raw, v, begin, end, w.values);
     });
   });
-  return made;
 }
 
-// attention * silu(reset), (B L, V)
-Tensor reset_attention(const Tensor& attended, const Tensor& mixed, const Widths& w) {
-  const Tensor product = torch::empty({w.rows, w.values}, mixed.options());
+// attention * silu(reset) of some rows, (rows, V)
+Tensor reset_attention(const RowBlock& block, const Tensor& attended, const Tensor& mixed, const Widths& w) {
+  const Tensor product = torch::empty({block.rows(), w.values}, mixed.options());
   with_type_of(mixed, [&](auto type) {
     using T = decltype(type);
-    const Parts<const T> parts(data_of<T>(mixed), w);
-    const RowsOf<const T> from{data_of<T>(attended), w.values};
+    const Parts<const T> parts(data_of<T>(block.of(mixed)), w);
+    const RowsOf<const T> from{data_of<T>(attended) + block.begin * w.values, w.values};
     const RowsOf<T> to{data_of<T>(product), w.values};
-    parallel_rows(w.rows, w.values, [&](int64_t begin, int64_t end) {
+    parallel_rows(block.rows(), w.values, [&](int64_t begin, int64_t end) {
       kernels::gate<T>(from, parts.reset, to, begin, end, w.values);
     });
   });
@@ -115,29 +117,39 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
     const Tensor v_weight = stored_once(values_weight, narrow), m_weight = stored_once(mixed_weight, narrow),
                  h_weight = stored_once(weight, narrow);
     const Tensor average = stored(averaged, narrow).view({w.rows, w.width});
-    const auto type = average.scalar_type();
     // Without prenorm, input and residual are one tensor, which is kept as it is.
     const bool one = input.is_same(residual);
     const Tensor rounded = one ? stored(input, narrow) : stored_once(input, narrow);
-    const Tensor values = linear_forward(rounded.view({w.rows, w.width}), v_weight, values_bias, type);
+    const Tensor rows = rounded.view({w.rows, w.width});
+    const Tensor values = torch::empty({w.rows, w.values}, average.options());
+    const Tensor mixed = torch::empty({w.rows, w.mixed}, average.options());
     // Adds both biases of the candidate at once; only their sum matters.
     const Tensor biases = mixed_bias.clone();
     biases.narrow(0, w.mixed - w.width, w.width).add_(bias);
-    const Tensor mixed = linear_forward(activate_forward(average, settings.average, settings.averaged),
-                                        m_weight, biases, type);
-    const auto made = queries_keys_values(mixed, values, gamma, beta, residual.size(0), settings, w);
+    const RowBlocks blocks(w.rows, m_weight.numel());
+    const int64_t batch = residual.size(0), length = residual.size(1);
+    const QueriesKeysValues made(mixed, batch, length, w);
+    blocks.run([&](const RowBlock& block) {
+      linear_forward(block.of(rows), v_weight, values_bias, block.of(values));
+      linear_forward(
+          activate_forward(block.of(average), settings.average, settings.averaged.from(block.begin)),
+          m_weight, biases, block.of(mixed));
+      make(made, block, mixed, values, gamma, beta, settings, w);
+    });
     const auto attended =
         attention_forward(made.q, made.k, made.v, {relative, first_offset}, mask, settings.attention);
     const Tensor out = stored(attended.out, narrow);
-    matmul({reset_attention(out, mixed, w)}, {h_weight, true}, candidate_of(mixed, w), {.accumulate = true});
-
     const Tensor y = torch::empty_like(residual);
     const Rows to{y.data_ptr<float>(), w.width};
-    with_type_of(mixed, [&](auto stored_type) {
-      using T = decltype(stored_type);
-      const auto gate = output_gate<T>(residual, mixed, path, settings, w);
-      parallel_rows(w.rows, w.width, [&](int64_t begin, int64_t end) {
-        kernels::output_gate<T>(gate, to, begin, end, w.width);
+    blocks.run([&](const RowBlock& block) {
+      matmul({reset_attention(block, out, mixed, w)}, {h_weight, true}, candidate_of(block.of(mixed), w),
+             {.accumulate = true});
+      with_type_of(mixed, [&](auto stored_type) {
+        using T = decltype(stored_type);
+        const auto gate = output_gate<T>(residual, mixed, path, settings, w);
+        parallel_rows(block, w.width, [&](int64_t begin, int64_t end) {
+          kernels::output_gate<T>(gate, to, begin, end, w.width);
+        });
       });
     });
     context->save_for_backward({residual, one ? residual : rounded, average, values, v_weight, m_weight,
@@ -157,99 +169,114 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
                  &h_weight = kept[8], &mask = kept[10], &mixed = kept[11], &path = kept[14];
     const auto [settings, first_offset] = saved<std::pair<GatedAttentionSettings, int64_t>>(context);
     const RelativeBias relative{kept[9], first_offset};
-    const AttentionResult attended{kept[12], kept[13]};
     const Widths w(residual, gamma, h_weight);
+    const AttentionResult attended{kept[12], kept[13]};
     const Tensor dy = gradients[0].contiguous();
-    const bool narrow = is_narrow(mixed);
+    const bool narrow = is_narrow(mixed), one = context->saved_data["one"].toBool();
+    const RowBlocks blocks(w.rows, m_weight.numel());
 
-    // Output gate: gradients of update, candidate and residual.
+    // Output gate: gradients of update, candidate and residual. Then the product with the reset attention.
     const Tensor dmixed = torch::empty_like(mixed), dresidual = torch::empty_like(residual);
-    with_type_of(mixed, [&, &settings = settings](auto type) {
-      using T = decltype(type);
-      const Parts<T> dparts(data_of<T>(dmixed), w);
-      const auto gate = output_gate<T>(residual, mixed, path, settings, w);
-      const ConstRows from{dy.data_ptr<float>(), w.width};
-      const Rows rest{dresidual.data_ptr<float>(), w.width};
-      parallel_rows(w.rows, w.width, [&](int64_t begin, int64_t end) {
-        kernels::output_gate_backward<T>(gate, from, dparts.update, dparts.candidate, rest, begin, end,
-                                         w.width);
-      });
-    });
-
-    // Product with the reset attention.
-    const Tensor dcandidate = candidate_of(dmixed, w);
-    const Tensor dweight = torch::empty(h_weight.sizes(), gamma.options());
-    matmul({dcandidate, true}, {reset_attention(attended.out, mixed, w)}, dweight);
     Tensor dattended = torch::empty({w.rows, w.values}, mixed.options());
-    matmul({dcandidate}, {h_weight}, dattended);
-    with_type_of(mixed, [&](auto type) {
-      using T = decltype(type);
-      const Parts<const T> parts(data_of<T>(mixed), w);
-      const Parts<T> dparts(data_of<T>(dmixed), w);
-      const RowsOf<T> d{data_of<T>(dattended), w.values};
-      const RowsOf<const T> out{data_of<T>(attended.out), w.values}, from{d.data, d.stride};
-      parallel_rows(w.rows, w.values, [&](int64_t begin, int64_t end) {
-        kernels::gate_backward<T>(out, parts.reset, from, d, dparts.reset, begin, end, w.values);
+    const PartialSums dweight(blocks, h_weight.sizes().vec());
+    auto made = std::make_optional<QueriesKeysValues>(mixed, residual.size(0), residual.size(1), w);
+    blocks.run([&, &settings = settings](const RowBlock& block) {
+      with_type_of(mixed, [&](auto type) {
+        using T = decltype(type);
+        const Parts<T> dparts(data_of<T>(dmixed), w);
+        const auto gate = output_gate<T>(residual, mixed, path, settings, w);
+        const ConstRows from{dy.data_ptr<float>(), w.width};
+        const Rows rest{dresidual.data_ptr<float>(), w.width};
+        parallel_rows(block, w.width, [&](int64_t begin, int64_t end) {
+          kernels::output_gate_backward<T>(gate, from, dparts.update, dparts.candidate, rest, begin, end,
+                                           w.width);
+        });
       });
+      const Tensor dcandidate = candidate_of(block.of(dmixed), w);
+      matmul({dcandidate, true}, {reset_attention(block, attended.out, mixed, w)}, dweight.of(block),
+             {.accumulate = !block.first});
+      matmul({dcandidate}, {h_weight}, block.of(dattended));
+      with_type_of(mixed, [&](auto type) {
+        using T = decltype(type);
+        const Parts<const T> parts(data_of<T>(mixed), w);
+        const Parts<T> dparts(data_of<T>(dmixed), w);
+        const RowsOf<T> d{data_of<T>(dattended), w.values};
+        const RowsOf<const T> out{data_of<T>(attended.out), w.values}, from{d.data, d.stride};
+        parallel_rows(block, w.values, [&](int64_t begin, int64_t end) {
+          kernels::gate_backward<T>(out, parts.reset, from, d, dparts.reset, begin, end, w.values);
+        });
+      });
+      make(*made, block, mixed, values, gamma, beta, settings, w);
     });
 
     // Attention; float32 gradients of keys and values overwrite keys and values.
-    auto made = queries_keys_values(mixed, values, gamma, beta, residual.size(0), settings, w);
-    const auto d = attention_backward(made.q, made.k, made.v, relative, mask, settings.attention, attended,
-                                      dattended, /*overwrite=*/true);
+    const auto d = attention_backward(made->q, made->k, made->v, relative, mask, settings.attention, attended,
+                                      dattended.view_as(made->v), /*overwrite=*/true);
     dattended.reset();
-    made = {};
+    made.reset();
 
-    // Queries, keys and values.
-    const Tensor dgamma = torch::zeros({pieces_of(w.rows), 2, w.shared}, gamma.options());
-    const Tensor dbeta = torch::zeros_like(dgamma);
-    const Tensor dvalues = narrow ? torch::empty_like(values) : d.dv.view({w.rows, w.values});
-    with_type_of(mixed, [&, &settings = settings](auto type) {
-      using T = decltype(type);
-      const Parts<const T> parts(data_of<T>(mixed), w);
-      const Parts<T> dparts(data_of<T>(dmixed), w);
-      const ConstRows dq{d.dq.data_ptr<float>(), w.shared}, dk{d.dk.data_ptr<float>(), w.shared},
-          dv{d.dv.data_ptr<float>(), w.values};
-      const RowsOf<const T> raw{data_of<T>(values), w.values};
-      const RowsOf<T> to{data_of<T>(dvalues), w.values};
-      parallel_pieces(w.rows, [&](int64_t piece, int64_t begin, int64_t end) {
-        const int64_t own = piece * 2 * w.shared;
-        kernels::share_backward<T>(parts.shared, gamma.data_ptr<float>(), dq, dk, dparts.shared,
-                                   dgamma.data_ptr<float>() + own, dbeta.data_ptr<float>() + own, begin, end,
-                                   w.shared);
-        kernels::activate_backward<T, T>(settings.activation, settings.values, raw, dv, to, begin, end,
-                                         w.values);
+    // Queries, keys and values; the projections of the input and of the moving average.
+    const Tensor input_rows = input.view({w.rows, w.width}),
+                 dresidual_rows = dresidual.view({w.rows, w.width});
+    const Tensor dinput = one ? Tensor() : torch::empty({w.rows, w.width}, torch::kFloat32);
+    const Tensor daveraged = torch::empty({w.rows, w.width}, torch::kFloat32);
+    const PartialSums dgamma(blocks, {2, w.shared}), dbeta(blocks, {2, w.shared}),
+        dvalues_weight(blocks, v_weight.sizes().vec()), dvalues_bias(blocks, {w.values}),
+        dmixed_weight(blocks, m_weight.sizes().vec()), dbiases(blocks, {w.mixed});
+    blocks.run([&, &settings = settings](const RowBlock& block) {
+      const Tensor dvalues = narrow ? torch::empty({block.rows(), w.values}, values.options())
+                                    : block.of(d.dv.view({w.rows, w.values}));
+      const Tensor scales = torch::zeros({pieces_of(block.rows()), 2, w.shared}, torch::kFloat32);
+      const Tensor shifts = torch::zeros_like(scales);
+      with_type_of(mixed, [&](auto type) {
+        using T = decltype(type);
+        const Parts<const T> parts(data_of<T>(block.of(mixed)), w);
+        const Parts<T> dparts(data_of<T>(block.of(dmixed)), w);
+        const auto of = [&](const Tensor& x, int64_t columns) {
+          return ConstRows{x.data_ptr<float>() + block.begin * columns, columns};
+        };
+        const ConstRows dq = of(d.dq, w.shared), dk = of(d.dk, w.shared), dv = of(d.dv, w.values);
+        const RowsOf<const T> raw{data_of<T>(block.of(values)), w.values};
+        const RowsOf<T> to{data_of<T>(dvalues), w.values};
+        const Dropout dropout = settings.values.from(block.begin);
+        parallel_pieces(block.rows(), [&](int64_t piece, int64_t begin, int64_t end) {
+          const int64_t own = piece * 2 * w.shared;
+          kernels::share_backward<T>(parts.shared, gamma.data_ptr<float>(), dq, dk, dparts.shared,
+                                     scales.data_ptr<float>() + own, shifts.data_ptr<float>() + own, begin,
+                                     end, w.shared);
+          kernels::activate_backward<T, T>(settings.activation, dropout, raw, dv, to, begin, end, w.values);
+        });
       });
-    });
-    const Tensor dvalues_bias = column_sums(dvalues);
-    const Tensor dvalues_weight =
-        linear_weight_gradient(dvalues, stored(input, narrow).view({w.rows, w.width}));
-    // Without prenorm, input and residual are one tensor, and so is their gradient.
-    Tensor dinput;
-    if (context->saved_data["one"].toBool()) {
-      matmul({dvalues}, {v_weight}, dresidual.view({w.rows, w.width}), {.accumulate = true});
-    } else {
-      dinput = linear_input_gradient(dvalues, v_weight).view_as(input);
-    }
+      dgamma.of(block).add_(scales.sum(0));
+      dbeta.of(block).add_(shifts.sum(0));
 
-    // Mixed projection of the moving average.
-    const Tensor dbiases = column_sums(dmixed);
-    const Tensor dmixed_weight =
-        linear_weight_gradient(dmixed, activate_forward(average, settings.average, settings.averaged));
-    const Tensor dactivated = torch::empty_like(average);
-    matmul({dmixed}, {m_weight}, dactivated);
-    const Tensor daveraged = activate_backward(average, settings.average, settings.averaged, dactivated);
+      const Addend sum{.accumulate = !block.first};
+      dvalues_bias.of(block).add_(column_sums(dvalues));
+      matmul({dvalues, true}, {stored(block.of(input_rows), narrow)}, dvalues_weight.of(block), sum);
+      // Without prenorm, input and residual are one tensor, and so is their gradient.
+      matmul({dvalues}, {v_weight}, block.of(one ? dresidual_rows : dinput), {.accumulate = one});
+
+      const Tensor own = block.of(average), dmixed_rows = block.of(dmixed);
+      const Dropout averaged = settings.averaged.from(block.begin);
+      dbiases.of(block).add_(column_sums(dmixed_rows));
+      matmul({dmixed_rows, true}, {activate_forward(own, settings.average, averaged)},
+             dmixed_weight.of(block), sum);
+      const Tensor dactivated = torch::empty_like(own);
+      matmul({dmixed_rows}, {m_weight}, dactivated);
+      activate_backward(own, settings.average, averaged, dactivated, block.of(daveraged));
+    });
+    const Tensor dmixed_bias = dbiases.total();
     return {dresidual,
-            dinput,
+            one ? Tensor() : dinput.view_as(residual),
             daveraged.view_as(residual),
-            dvalues_weight,
-            dvalues_bias,
-            dmixed_weight,
-            dbiases,
-            dgamma.sum(0),
-            dbeta.sum(0),
-            dweight,
-            dbiases.narrow(0, w.mixed - w.width, w.width).clone(),
+            dvalues_weight.total(),
+            dvalues_bias.total(),
+            dmixed_weight.total(),
+            dmixed_bias,
+            dgamma.total(),
+            dbeta.total(),
+            dweight.total(),
+            dmixed_bias.narrow(0, w.mixed - w.width, w.width).clone(),
             d.dbias,
             Tensor(),
             Tensor(),

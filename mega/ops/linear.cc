@@ -40,7 +40,9 @@ struct Linear : torch::autograd::Function<Linear> {
     save(context, prologue);
     auto sizes = x.sizes().vec();
     sizes.back() = weight.size(0);
-    return linear_forward(prologue(rows), dense, tensor_of(bias)).view(sizes);
+    const Tensor y = torch::empty({rows.size(0), weight.size(0)}, torch::kFloat32);
+    linear_forward(prologue(rows), dense, tensor_of(bias), y);
+    return y.view(sizes);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -66,11 +68,9 @@ struct Linear : torch::autograd::Function<Linear> {
 
 }  // namespace
 
-Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, torch::ScalarType type) {
-  const Tensor y = torch::empty({x.size(0), weight.size(0)}, x.options().dtype(type));
+void linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& y) {
   const Tensor dense = bias.defined() ? bias.detach().contiguous() : bias;
   matmul({x}, {weight, true}, y, {false, dense.defined() ? dense.data_ptr<float>() : nullptr});
-  return y;
 }
 
 Tensor linear_input_gradient(const Tensor& dy, const Tensor& weight) {

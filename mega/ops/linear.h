@@ -15,9 +15,9 @@ torch::Tensor activated_linear(const torch::Tensor& x, Activation activation, co
                                const torch::Tensor& weight, const torch::Tensor& bias);
 
 // The parts, for use inside larger operations. Matrices are contiguous on the CPU; factors are all float32 or
-// all bf16 (mega/ops/precision.h), the bias is float32. x (M, I) -> (M, O) of the given type
-torch::Tensor linear_forward(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
-                             torch::ScalarType type = torch::kFloat32);
+// all bf16 (mega/ops/precision.h), the bias is float32. x (M, I) -> y (M, O), float32, or bf16 as the factors
+void linear_forward(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
+                    const torch::Tensor& y);
 // dy (M, O) -> dx (M, I), float32
 torch::Tensor linear_input_gradient(const torch::Tensor& dy, const torch::Tensor& weight);
 // dy (M, O), x (M, I) -> dW (O, I), float32

@@ -30,7 +30,7 @@ class LoopWatch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  PhaseClock* clock_ = phase_clock();
+  PhaseClock* clock_ = at::in_parallel_region() ? nullptr : phase_clock();
   Clock::time_point start_ = Clock::now();
   std::atomic<Clock::rep> busy_ = 0;
 };

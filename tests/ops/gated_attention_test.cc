@@ -108,6 +108,20 @@ TEST(GatedAttentionOp, MatchesTheEquations) {
   }
 }
 
+// Small weights: blocks of rows on each thread. Large ones: all rows at once.
+TEST(GatedAttentionOp, BlocksOfRowsMakeNoDifference) {
+  torch::manual_seed(3);
+  for (const int64_t width : {16, 260}) {
+    Case c{2, 1300, width, 8, width, {}};
+    c.settings.attention.chunk = 64;
+    c.settings.averaged = {0.2f, 4};
+    c.settings.values = {0.2f, 1};
+    c.settings.candidate = {0.3f, 3};
+    c.masked = c.biased = true;
+    check(c);
+  }
+}
+
 TEST(GatedAttentionOp, GradientsOfTheEquations) {
   torch::manual_seed(2);
   Case c{2, 5, 3, 2, 4, {}};
