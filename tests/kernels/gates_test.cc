@@ -286,8 +286,8 @@ bool close(const NarrowMatrix& x, const Matrix& y) {
   return true;
 }
 
-// In bf16, the kernels compute in float as well: they give what they give for the same inputs in float,
-// rounded.
+// In bf16, the kernels compute in float as well: they give what they give for the same inputs in float, up to
+// rounding and shorter exponentials.
 TEST(Gates, Bf16IsRoundedFloat) {
   using Bits = uint16_t;
   for_each_width([](int64_t columns, std::mt19937& random) {
