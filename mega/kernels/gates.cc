@@ -44,17 +44,21 @@ void ActivateRows(Activation activation, const Dropout& dropout, RowsOf<const T>
 
 template <class X, class D, class Y>
 void ActivateBackwardRows(Activation activation, const Dropout& dropout, RowsOf<const X> x,
-                          RowsOf<const Y> dy, RowsOf<D> dx, int64_t begin, int64_t end, int64_t columns) {
+                          RowsOf<const Y> dy, RowsOf<D> dx, int64_t begin, int64_t end, int64_t columns,
+                          RowsOf<X> y) {
   const Floats d;
   WithActivation(activation, [&](auto kind) HWY_ATTR {
     WithDropout(dropout, [&](auto drop) HWY_ATTR {
       for (int64_t row = begin; row < end; ++row) {
         const DropoutRow<Floats> mask(d, dropout, static_cast<uint64_t>(row));
         ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
-          Vector gradient =
-              hn::Mul(view.Load(dy[row] + c), Activate<kind(), kAccuracyOf<X>>(view.Load(x[row] + c)).slope);
-          if constexpr (drop()) gradient = hn::Mul(gradient, mask.Factor(d, c));
-          view.Store(gradient, dx[row] + c);
+          ValueAndSlope activated = Activate<kind(), kAccuracyOf<X>>(view.Load(x[row] + c));
+          if constexpr (drop()) {
+            const Vector factor = mask.Factor(d, c);
+            activated = {hn::Mul(activated.value, factor), hn::Mul(activated.slope, factor)};
+          }
+          view.Store(hn::Mul(view.Load(dy[row] + c), activated.slope), dx[row] + c);
+          if (y.data != nullptr) view.Store(activated.value, y[row] + c);
         });
       }
     });
@@ -74,14 +78,14 @@ void GateRows(RowsOf<const T> a, RowsOf<const T> b, RowsOf<T> y, int64_t begin, 
 
 template <class T>
 void GateBackwardRows(RowsOf<const T> a, RowsOf<const T> b, RowsOf<const T> dy, RowsOf<T> da, RowsOf<T> db,
-                      int64_t begin, int64_t end, int64_t columns) {
+                      RowsOf<T> y, int64_t begin, int64_t end, int64_t columns) {
   for (int64_t row = begin; row < end; ++row) {
     ForVectors(columns, [&](auto view, int64_t c) HWY_ATTR {
       const ValueAndSlope silu = Activate<Activation::silu, kAccuracyOf<T>>(view.Load(b[row] + c));
-      const Vector gradient = view.Load(dy[row] + c);
-      const Vector other = hn::Mul(gradient, view.Load(a[row] + c));
+      const Vector gradient = view.Load(dy[row] + c), gated = view.Load(a[row] + c);
       view.Store(hn::Mul(gradient, silu.value), da[row] + c);
-      view.Store(hn::Mul(other, silu.slope), db[row] + c);
+      view.Store(hn::Mul(hn::Mul(gradient, gated), silu.slope), db[row] + c);
+      view.Store(hn::Mul(gated, silu.value), y[row] + c);
     });
   }
 }
@@ -205,8 +209,8 @@ void activate(Activation activation, const Dropout& dropout, RowsOf<const Same<T
 template <class X, class D, class Y>
 void activate_backward(Activation activation, const Dropout& dropout, RowsOf<const Same<X>> x,
                        RowsOf<const Same<Y>> dy, RowsOf<Same<D>> dx, int64_t begin, int64_t end,
-                       int64_t columns) {
-  MEGA_DISPATCH_T(ActivateBackwardRows, X, D, Y)(activation, dropout, x, dy, dx, begin, end, columns);
+                       int64_t columns, RowsOf<Same<X>> y) {
+  MEGA_DISPATCH_T(ActivateBackwardRows, X, D, Y)(activation, dropout, x, dy, dx, begin, end, columns, y);
 }
 template <class T>
 void gate(RowsOf<const Same<T>> a, RowsOf<const Same<T>> b, RowsOf<Same<T>> y, int64_t begin, int64_t end,
@@ -215,8 +219,9 @@ void gate(RowsOf<const Same<T>> a, RowsOf<const Same<T>> b, RowsOf<Same<T>> y, i
 }
 template <class T>
 void gate_backward(RowsOf<const Same<T>> a, RowsOf<const Same<T>> b, RowsOf<const Same<T>> dy,
-                   RowsOf<Same<T>> da, RowsOf<Same<T>> db, int64_t begin, int64_t end, int64_t columns) {
-  MEGA_DISPATCH_T(GateBackwardRows, T)(a, b, dy, da, db, begin, end, columns);
+                   RowsOf<Same<T>> da, RowsOf<Same<T>> db, RowsOf<Same<T>> y, int64_t begin, int64_t end,
+                   int64_t columns) {
+  MEGA_DISPATCH_T(GateBackwardRows, T)(a, b, dy, da, db, y, begin, end, columns);
 }
 template <class T>
 void share(RowsOf<const Same<T>> x, const float* gamma, const float* beta, RowsOf<Same<T>> q,
@@ -246,7 +251,7 @@ void add_column_sums(RowsOf<const Same<T>> x, float* sums, int64_t begin, int64_
 
 #define MEGA_INSTANTIATE(X, D, Y)                                                                        \
   template void activate_backward<X, D, Y>(Activation, const Dropout&, RowsOf<const X>, RowsOf<const Y>, \
-                                           RowsOf<D>, int64_t, int64_t, int64_t);
+                                           RowsOf<D>, int64_t, int64_t, int64_t, RowsOf<X>);
 MEGA_INSTANTIATE(float, float, float)
 MEGA_INSTANTIATE(uint16_t, float, float)
 MEGA_INSTANTIATE(uint16_t, float, uint16_t)
@@ -259,7 +264,7 @@ MEGA_INSTANTIATE(uint16_t, uint16_t, uint16_t)
                             int64_t);                                                                     \
   template void gate<T>(RowsOf<const T>, RowsOf<const T>, RowsOf<T>, int64_t, int64_t, int64_t);          \
   template void gate_backward<T>(RowsOf<const T>, RowsOf<const T>, RowsOf<const T>, RowsOf<T>, RowsOf<T>, \
-                                 int64_t, int64_t, int64_t);                                              \
+                                 RowsOf<T>, int64_t, int64_t, int64_t);                                   \
   template void share<T>(RowsOf<const T>, const float*, const float*, RowsOf<T>, RowsOf<T>, int64_t,      \
                          int64_t, int64_t);                                                               \
   template void share_backward<T>(RowsOf<const T>, const float*, ConstRows, ConstRows, RowsOf<T>, float*, \

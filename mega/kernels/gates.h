@@ -17,22 +17,24 @@ using Same = std::type_identity_t<T>;
 // Matrices are of float, or of bf16 where a caller asks for uint16_t, which is what training in bf16 stores.
 // Arithmetic is in float.
 
-// y = dropout(activation(x)); backward: dx = dy * mask * activation'(x).
+// y = dropout(activation(x)); backward: dx = dy * mask * activation'(x), and where it has a place, y again,
+// which is made on the way.
 template <class T = float>
 void activate(Activation activation, const Dropout& dropout, RowsOf<const Same<T>> x, RowsOf<Same<T>> y,
               int64_t begin, int64_t end, int64_t columns);
 template <class X = float, class D = float, class Y = float>  // bf16 dx or dy need bf16 x
 void activate_backward(Activation activation, const Dropout& dropout, RowsOf<const Same<X>> x,
                        RowsOf<const Same<Y>> dy, RowsOf<Same<D>> dx, int64_t begin, int64_t end,
-                       int64_t columns);
+                       int64_t columns, RowsOf<Same<X>> y = {});
 
-// y = a * silu(b); backward: da = dy * silu(b), db = dy * a * silu'(b).
+// y = a * silu(b); backward: da = dy * silu(b), db = dy * a * silu'(b), and y again.
 template <class T = float>
 void gate(RowsOf<const Same<T>> a, RowsOf<const Same<T>> b, RowsOf<Same<T>> y, int64_t begin, int64_t end,
           int64_t columns);
 template <class T = float>
 void gate_backward(RowsOf<const Same<T>> a, RowsOf<const Same<T>> b, RowsOf<const Same<T>> dy,
-                   RowsOf<Same<T>> da, RowsOf<Same<T>> db, int64_t begin, int64_t end, int64_t columns);
+                   RowsOf<Same<T>> da, RowsOf<Same<T>> db, RowsOf<Same<T>> y, int64_t begin, int64_t end,
+                   int64_t columns);
 
 // Queries and keys from the shared representation (equations 7-9): z = silu(x), q = z * gamma[0] + beta[0], k
 // = z * gamma[1] + beta[1]; gamma and beta (2, Z). The backward pass accumulates into dgamma and dbeta.

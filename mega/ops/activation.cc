@@ -79,15 +79,17 @@ Tensor activate_backward(const Tensor& x, Activation activation, const Dropout& 
 }
 
 void activate_backward(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& dy,
-                       const Tensor& dx) {
+                       const Tensor& dx, const Tensor& y) {
   const PhaseMark mark(Phase::gates);
   const int64_t columns = dy.size(-1), rows = columns == 0 ? 0 : dy.numel() / columns;
   const auto run = [&]<class X, class D, class Y>(X, D, Y) {
     const kernels::RowsOf<const X> input{data_of<X>(x), columns};
     const kernels::RowsOf<const Y> from{data_of<Y>(dy), columns};
     const kernels::RowsOf<D> to{data_of<D>(dx), columns};
+    const kernels::RowsOf<X> activated{y.defined() ? data_of<X>(y) : nullptr, columns};
     parallel_rows(rows, columns, [&](int64_t begin, int64_t end) {
-      kernels::activate_backward<X, D, Y>(activation, dropout, input, from, to, begin, end, columns);
+      kernels::activate_backward<X, D, Y>(activation, dropout, input, from, to, begin, end, columns,
+                                          activated);
     });
   };
   if (!is_narrow(x)) {

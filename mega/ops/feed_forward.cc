@@ -56,13 +56,13 @@ struct FusedFeedForward : torch::autograd::Function<FusedFeedForward> {
         dweight2(blocks, w2.sizes().vec()), dbias2(blocks, {w2.size(0)});
     blocks.run([&](const RowBlock& block) {
       const Tensor own = block.of(inner), factor = stored(block.of(dy), narrow);
-      const Dropout dropout = hidden.dropout.from(block.begin);
-      const Addend sum{.accumulate = !block.first};
-      matmul({factor, true}, {activate_forward(own, hidden.activation, dropout)}, dweight2.of(block), sum);
-      dbias2.of(block).add_(column_sums(block.of(dy)));
-      const Tensor dhidden = torch::empty_like(own);
+      const Tensor dhidden = torch::empty_like(own), dinner = torch::empty_like(own),
+                   activated = torch::empty_like(own);
       matmul({factor}, {w2}, dhidden);
-      const Tensor dinner = activate_backward(own, hidden.activation, dropout, dhidden, narrow);
+      activate_backward(own, hidden.activation, hidden.dropout.from(block.begin), dhidden, dinner, activated);
+      const Addend sum{.accumulate = !block.first};
+      matmul({factor, true}, {activated}, dweight2.of(block), sum);
+      dbias2.of(block).add_(column_sums(block.of(dy)));
       matmul({dinner, true}, {block.of(x)}, dweight1.of(block), sum);
       dbias1.of(block).add_(column_sums(dinner));
       if (dx.defined()) matmul({dinner}, {w1}, block.of(dx));

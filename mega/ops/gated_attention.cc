@@ -193,19 +193,20 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
         });
       });
       const Tensor dcandidate = candidate_of(block.of(dmixed), w);
-      matmul({dcandidate, true}, {reset_attention(block, attended.out, mixed, w)}, dweight.of(block),
-             {.accumulate = !block.first});
+      const Tensor product = torch::empty({block.rows(), w.values}, mixed.options());
       matmul({dcandidate}, {h_weight}, block.of(dattended));
       with_type_of(mixed, [&](auto type) {
         using T = decltype(type);
-        const Parts<const T> parts(data_of<T>(mixed), w);
-        const Parts<T> dparts(data_of<T>(dmixed), w);
-        const RowsOf<T> d{data_of<T>(dattended), w.values};
-        const RowsOf<const T> out{data_of<T>(attended.out), w.values}, from{d.data, d.stride};
-        parallel_rows(block, w.values, [&](int64_t begin, int64_t end) {
-          kernels::gate_backward<T>(out, parts.reset, from, d, dparts.reset, begin, end, w.values);
+        const Parts<const T> parts(data_of<T>(block.of(mixed)), w);
+        const Parts<T> dparts(data_of<T>(block.of(dmixed)), w);
+        const auto of = [&](const Tensor& x) { return data_of<T>(x) + block.begin * w.values; };
+        const RowsOf<T> d{of(dattended), w.values}, to{data_of<T>(product), w.values};
+        const RowsOf<const T> out{of(attended.out), w.values}, from{d.data, d.stride};
+        parallel_rows(block.rows(), w.values, [&](int64_t begin, int64_t end) {
+          kernels::gate_backward<T>(out, parts.reset, from, d, dparts.reset, to, begin, end, w.values);
         });
       });
+      matmul({dcandidate, true}, {product}, dweight.of(block), {.accumulate = !block.first});
       make(*made, block, mixed, values, gamma, beta, settings, w);
     });
 
@@ -258,12 +259,11 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
 
       const Tensor own = block.of(average), dmixed_rows = block.of(dmixed);
       const Dropout averaged = settings.averaged.from(block.begin);
-      dbiases.of(block).add_(column_sums(dmixed_rows));
-      matmul({dmixed_rows, true}, {activate_forward(own, settings.average, averaged)},
-             dmixed_weight.of(block), sum);
-      const Tensor dactivated = torch::empty_like(own);
+      const Tensor dactivated = torch::empty_like(own), activated = torch::empty_like(own);
       matmul({dmixed_rows}, {m_weight}, dactivated);
-      activate_backward(own, settings.average, averaged, dactivated, block.of(daveraged));
+      activate_backward(own, settings.average, averaged, dactivated, block.of(daveraged), activated);
+      matmul({dmixed_rows, true}, {activated}, dmixed_weight.of(block), sum);
+      dbiases.of(block).add_(column_sums(dmixed_rows));
     });
     const Tensor dmixed_bias = dbiases.total();
     return {dresidual,

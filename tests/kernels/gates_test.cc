@@ -137,10 +137,10 @@ TEST(Gates, ActivateWithDropout) {
       for (const float rate : {0.0f, 0.4f, 1.0f}) {
         const Dropout dropout{rate, 99};
         const Matrix x = inputs(columns, random), dy = inputs(columns, random), kept = mask(dropout, columns);
-        Matrix y(kRows, columns), dx(kRows, columns);
+        Matrix y(kRows, columns), dx(kRows, columns), again(kRows, columns);
         for (const auto& [begin, end] : {std::pair{0, 3}, std::pair{3, 7}}) {
           activate(kind, dropout, x, y, begin, end, columns);
-          activate_backward(kind, dropout, x, dy, dx, begin, end, columns);
+          activate_backward(kind, dropout, x, dy, dx, begin, end, columns, again);
         }
         expect_elements(
             y, {&x}, [&](int64_t r, int64_t c) { return activation(kind, x(r, c)) * kept(r, c); }, kTolerance,
@@ -148,6 +148,9 @@ TEST(Gates, ActivateWithDropout) {
         expect_elements(
             dx, {&x, &dy}, [&](int64_t r, int64_t c) { return dy(r, c) * slope(kind, x(r, c)) * kept(r, c); },
             10 * kTolerance, "dx");
+        const Matrix& made = y;
+        expect_elements(
+            again, {&x}, [&](int64_t r, int64_t c) { return made(r, c); }, kTolerance, "y again");
       }
     }
   });
@@ -156,9 +159,12 @@ TEST(Gates, ActivateWithDropout) {
 TEST(Gates, Gate) {
   for_each_width([](int64_t columns, std::mt19937& random) {
     const Matrix a = inputs(columns, random), b = inputs(columns, random), dy = inputs(columns, random);
-    Matrix y(kRows, columns), da(kRows, columns), db(kRows, columns);
+    Matrix y(kRows, columns), da(kRows, columns), db(kRows, columns), again(kRows, columns);
     gate(a, b, y, 0, kRows, columns);
-    gate_backward(a, b, dy, da, db, 0, kRows, columns);
+    gate_backward(a, b, dy, da, db, again, 0, kRows, columns);
+    const Matrix& made = y;
+    expect_elements(
+        again, {&a, &b}, [&](int64_t r, int64_t c) { return made(r, c); }, kTolerance, "y again");
     const auto silu = [&](int64_t r, int64_t c) { return activation(Activation::silu, b(r, c)); };
     expect_elements(
         y, {&a, &b}, [&](int64_t r, int64_t c) { return a(r, c) * silu(r, c); }, kTolerance, "y");
@@ -324,8 +330,8 @@ TEST(Gates, Bf16IsRoundedFloat) {
 
     gate(a, b, y1, 0, kRows, columns);
     gate<Bits>(na, nb, n1, 0, kRows, columns);
-    gate_backward(a, b, dy, y2, y3, 0, kRows, columns);
-    gate_backward<Bits>(na, nb, ndy, n2, n3, 0, kRows, columns);
+    gate_backward(a, b, dy, y2, y3, y1, 0, kRows, columns);
+    gate_backward<Bits>(na, nb, ndy, n2, n3, n1, 0, kRows, columns);
     expect("gate");
     EXPECT_TRUE(close(n3, y3));
 
