@@ -20,7 +20,7 @@ torch::Tensor activate_forward(const torch::Tensor& x, Activation activation,
 torch::Tensor activate_backward(const torch::Tensor& x, Activation activation,
                                 const kernels::Dropout& dropout, const torch::Tensor& dy,
                                 bool narrow = false);
-// The same into dx, and where y is defined, dropout(activation(x)) into y, of x's type.
+// The same into dx, which may be dy, and where y is defined, dropout(activation(x)) into y, of x's type.
 void activate_backward(const torch::Tensor& x, Activation activation, const kernels::Dropout& dropout,
                        const torch::Tensor& dy, const torch::Tensor& dx, const torch::Tensor& y = {});
 

@@ -56,10 +56,9 @@ struct FusedFeedForward : torch::autograd::Function<FusedFeedForward> {
         dweight2(blocks, w2.sizes().vec()), dbias2(blocks, {w2.size(0)});
     blocks.run([&](const RowBlock& block) {
       const Tensor own = block.of(inner), factor = stored(block.of(dy), narrow);
-      const Tensor dhidden = torch::empty_like(own), dinner = torch::empty_like(own),
-                   activated = torch::empty_like(own);
-      matmul({factor}, {w2}, dhidden);
-      activate_backward(own, hidden.activation, hidden.dropout.from(block.begin), dhidden, dinner, activated);
+      const Tensor dinner = torch::empty_like(own), activated = torch::empty_like(own);
+      matmul({factor}, {w2}, dinner);  // until the next line that of what is activated
+      activate_backward(own, hidden.activation, hidden.dropout.from(block.begin), dinner, dinner, activated);
       const Addend sum{.accumulate = !block.first};
       matmul({factor, true}, {activated}, dweight2.of(block), sum);
       dbias2.of(block).add_(column_sums(block.of(dy)));
