@@ -118,7 +118,7 @@ void CompareCommand::finish(Plan& plan, Recipe loaded) const {
 void CompareCommand::give_positions(Plan& plan, const Recipe& loaded) const {
   constexpr std::string_view kPositions = "model.block.max_positions=";
   const auto chosen = [&](const std::string& assignment) { return assignment.starts_with(kPositions); };
-  if (std::any_of(changes.begin(), changes.end(), chosen)) return;
+  if (std::any_of(plan.changes.begin(), plan.changes.end(), chosen)) return;
   if (!option_of(loaded, kChunk).starts_with('-') || sequence_options(loaded.model) == nullptr) return;
   const int64_t longest = longest_input(loaded.input) + (cls_token(loaded.model) >= 0 ? 1 : 0);
   if (loaded.model.kind().max_length() < longest)
@@ -193,15 +193,20 @@ bool CompareCommand::search_rate(const Plan& plan, ComparedModel& model) {
     if (model.rates.size() >= kFewestRates) progress_->set_total(static_cast<int64_t>(total_ += cost(tune)));
     const std::string text = rate_text(*rate);
     const fs::path run = folder() / (plan.name + "-rate-" + text);
-    double loss = kNoScore;
+    TriedRate tried{*rate, kNoScore};
     // One evaluation, at the end: the rest of so short a time is for updates.
     const Arguments budget = {"--time", tune, "--set", "train.evaluate=0"};
-    if (train(training(plan, run, seed, *rate, budget), run, plan.name + ", learning rate " + text))
-      loss = read_trained_run(run).valid_loss;
+    if (train(training(plan, run, seed, *rate, budget), run, plan.name + ", learning rate " + text)) {
+      const TrainedRun result = read_trained_run(run);
+      tried = {*rate, result.valid_loss, result.updates};
+    }
     done_ += cost(tune);
-    model.rates.push_back({*rate, loss});
+    model.rates.push_back(tried);
   }
   const TriedRate best = best_rate(model.rates);
+  if (best.updates < kFewUpdates && !std::isnan(best.loss))
+    progress_->say(plan.name + ": " + std::to_string(best.updates) +
+                   " updates say little about learning rates; a longer --tune helps");
   model.learning_rate = best.rate;
   return !std::isnan(best.loss);
 }

@@ -142,7 +142,9 @@ nlohmann::ordered_json Comparison::json() const {
     nlohmann::ordered_json one = {{"model", model.name}, {"learning_rate", model.learning_rate}};
     one["rates"] = nlohmann::ordered_json::array();
     for (const TriedRate& tried : model.rates)
-      one["rates"].push_back({{"learning_rate", tried.rate}, {"valid_loss", number_or_null(tried.loss)}});
+      one["rates"].push_back({{"learning_rate", tried.rate},
+                              {"valid_loss", number_or_null(tried.loss)},
+                              {"updates", tried.updates}});
     one["runs"] = nlohmann::ordered_json::array();
     for (const ComparedRun& run : model.runs) {
       nlohmann::ordered_json entry = {{"seed", run.seed}, {"folder", run.folder.string()}};
@@ -163,11 +165,12 @@ nlohmann::ordered_json Comparison::json() const {
 }
 
 Table Comparison::rates() const {
-  Table table({"model", "learning rate", "valid loss"});
+  Table table({"model", "learning rate", "valid loss", "updates"});
   for (const ComparedModel& model : models)
     for (const TriedRate& tried : model.rates)
       table.add({model.name, rate_text(tried.rate),
-                 std::isnan(tried.loss) ? "failed" : formatted("%.4f", tried.loss)});
+                 std::isnan(tried.loss) ? "failed" : formatted("%.4f", tried.loss),
+                 with_thousands(tried.updates)});
   return table;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,12 @@ namespace mega::cli {
 
 struct TriedRate {
   double rate = 0.0;
-  double loss = 0.0;  // on validation examples; kNoScore: training failed
+  double loss = 0.0;    // on validation examples; kNoScore: training failed
+  int64_t updates = 0;  // that the run made
 };
+
+// After fewer updates, models are so near to where they began that their losses say little about the rates.
+constexpr int64_t kFewUpdates = 50;
 
 std::string rate_text(double rate);  // "0.004"
 

@@ -64,9 +64,9 @@ TrainedRun read_trained_run(const fs::path& folder) {
     run.higher_is_better = result.value("higher_is_better", true);
     run.valid = number_in(result.at("valid"), run.metric, kNoScore);
     // Without a loss the metric takes its place; a loss that is null was not finite.
-    run.valid_loss = result.at("valid").contains("loss") ? number_in(result.at("valid"), "loss", kNoScore)
-                     : run.higher_is_better              ? -run.valid
-                                                         : run.valid;
+    const double otherwise = run.higher_is_better ? -run.valid : run.valid;
+    run.valid_loss =
+        number_in(result.at("valid"), "loss", result.at("valid").contains("loss") ? kNoScore : otherwise);
     run.test = number_in(result.at("test"), run.metric, kNoScore);
     run.test_ci95 = number_in(result.at("test"), run.metric + "_ci95", 0.0);
   } catch (const json::exception& error) {

@@ -220,6 +220,7 @@ Tensor TransformerXlImpl::features(const Tensor& tokens, const Tensor& mask, nn:
   require(next.blocks.empty() || next.blocks.size() == layers_.size(), "the state has ", next.blocks.size(),
           " blocks, the model ", layers_.size());
   next.blocks.resize(layers_.size());
+  check_memory(next, tokens.size(0));
   std::vector<Tensor> segments;
   const int64_t length = is_training() ? std::max<int64_t>(1, tokens.size(1)) : options_.segment;
   for (const Tensor& segment : tokens.split(length, 1)) segments.push_back(read(segment, &next, distances));
@@ -265,7 +266,6 @@ KeysValues TransformerXlImpl::remember(size_t layer, const Tensor& x, nn::GatedA
 Tensor TransformerXlImpl::read(const Tensor& tokens, nn::State* state, std::vector<Tensor>& distances) {
   const SegmentMemory& reach = is_training() ? options_.training : options_.scoring;
   Tensor x = embed(tokens);
-  if (state != nullptr) check_memory(*state, x.size(0));
   const Tensor first = state == nullptr ? Tensor() : state->blocks[0].attention.ema;
   const int64_t keys = x.size(1) + (first.defined() ? first.size(1) : 0);
   const auto dropout = [&](const Tensor& y) {

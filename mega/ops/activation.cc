@@ -71,9 +71,8 @@ Tensor activate_forward(const Tensor& x, Activation activation, const Dropout& d
   return y;
 }
 
-Tensor activate_backward(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& dy,
-                         bool narrow) {
-  const Tensor dx = torch::empty(dy.sizes(), dy.options().dtype(narrow ? torch::kBFloat16 : torch::kFloat32));
+Tensor activate_backward(const Tensor& x, Activation activation, const Dropout& dropout, const Tensor& dy) {
+  const Tensor dx = torch::empty(dy.sizes(), dy.options().dtype(torch::kFloat32));
   activate_backward(x, activation, dropout, dy, dx);
   return dx;
 }

@@ -12,15 +12,13 @@ namespace mega::ops {
 torch::Tensor activate(const torch::Tensor& x, Activation activation, const kernels::Dropout& dropout = {});
 
 // Forward and backward of the fused form, for use inside larger operations. x is contiguous float32 or bf16
-// on the CPU, and y of the same type. dx is float32, or bf16 if `narrow`; dx or dy in bf16 needs x in
-// bf16.
+// on the CPU, and y of the same type; dx or dy in bf16 needs x in bf16.
 torch::Tensor activate_forward(const torch::Tensor& x, Activation activation,
                                const kernels::Dropout& dropout);
-// dy * mask * activation'(x)
+// dy * mask * activation'(x), float32
 torch::Tensor activate_backward(const torch::Tensor& x, Activation activation,
-                                const kernels::Dropout& dropout, const torch::Tensor& dy,
-                                bool narrow = false);
-// The same into dx, which may be dy, and where y is defined, dropout(activation(x)) into y, of x's type.
+                                const kernels::Dropout& dropout, const torch::Tensor& dy);
+// The same into dx, float32 or bf16, which may be dy; and where y is defined, dropout(activation(x)) into y.
 void activate_backward(const torch::Tensor& x, Activation activation, const kernels::Dropout& dropout,
                        const torch::Tensor& dy, const torch::Tensor& dx, const torch::Tensor& y = {});
 

@@ -52,7 +52,7 @@ struct FusedFeedForward : torch::autograd::Function<FusedFeedForward> {
     const Tensor dx =
         context->needs_input_grad(0) ? torch::empty({x.size(0), w1.size(1)}, torch::kFloat32) : Tensor();
     const RowBlocks blocks(x.size(0), w1.numel());
-    const PartialSums dweight1(blocks, w1.sizes().vec()), dbias1(blocks, {w1.size(0)}),
+    PartialSums dweight1(blocks, w1.sizes().vec()), dbias1(blocks, {w1.size(0)}),
         dweight2(blocks, w2.sizes().vec()), dbias2(blocks, {w2.size(0)});
     blocks.run([&](const RowBlock& block) {
       const Tensor own = block.of(inner), factor = stored(block.of(dy), narrow);

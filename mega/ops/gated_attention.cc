@@ -178,7 +178,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
     // Output gate: gradients of update, candidate and residual. Then the product with the reset attention.
     const Tensor dmixed = torch::empty_like(mixed), dresidual = torch::empty_like(residual);
     Tensor dattended = torch::empty({w.rows, w.values}, mixed.options());
-    const PartialSums dweight(blocks, h_weight.sizes().vec());
+    PartialSums dweight(blocks, h_weight.sizes().vec());
     auto made = std::make_optional<QueriesKeysValues>(mixed, residual.size(0), residual.size(1), w);
     blocks.run([&, &settings = settings](const RowBlock& block) {
       with_type_of(mixed, [&](auto type) {
@@ -193,7 +193,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
         });
       });
       const Tensor dcandidate = candidate_of(block.of(dmixed), w);
-      const Tensor product = torch::empty({block.rows(), w.values}, mixed.options());
+      const Tensor product = block.of(made->v.view({w.rows, w.values}));  // until values take its place
       matmul({dcandidate}, {h_weight}, block.of(dattended));
       with_type_of(mixed, [&](auto type) {
         using T = decltype(type);
@@ -210,6 +210,8 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
       make(*made, block, mixed, values, gamma, beta, settings, w);
     });
 
+    const Tensor dcandidate_weight = dweight.total();
+
     // Attention; float32 gradients of keys and values overwrite keys and values.
     const auto d = attention_backward(made->q, made->k, made->v, relative, mask, settings.attention, attended,
                                       dattended.view_as(made->v), /*overwrite=*/true);
@@ -221,7 +223,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
                  dresidual_rows = dresidual.view({w.rows, w.width});
     const Tensor dinput = one ? Tensor() : torch::empty({w.rows, w.width}, torch::kFloat32);
     const Tensor daveraged = torch::empty({w.rows, w.width}, torch::kFloat32);
-    const PartialSums dgamma(blocks, {2, w.shared}), dbeta(blocks, {2, w.shared}),
+    PartialSums dgamma(blocks, {2, w.shared}), dbeta(blocks, {2, w.shared}),
         dvalues_weight(blocks, v_weight.sizes().vec()), dvalues_bias(blocks, {w.values}),
         dmixed_weight(blocks, m_weight.sizes().vec()), dbiases(blocks, {w.mixed});
     blocks.run([&, &settings = settings](const RowBlock& block) {
@@ -259,9 +261,9 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
 
       const Tensor own = block.of(average), dmixed_rows = block.of(dmixed);
       const Dropout averaged = settings.averaged.from(block.begin);
-      const Tensor dactivated = torch::empty_like(own), activated = torch::empty_like(own);
-      matmul({dmixed_rows}, {m_weight}, dactivated);
-      activate_backward(own, settings.average, averaged, dactivated, block.of(daveraged), activated);
+      const Tensor activated = torch::empty_like(own), daverage = block.of(daveraged);
+      matmul({dmixed_rows}, {m_weight}, daverage);  // until the next line that of what is activated
+      activate_backward(own, settings.average, averaged, daverage, daverage, activated);
       matmul({dmixed_rows, true}, {activated}, dmixed_weight.of(block), sum);
       dbiases.of(block).add_(column_sums(dmixed_rows));
     });
@@ -275,7 +277,7 @@ struct FusedGatedAttention : torch::autograd::Function<FusedGatedAttention> {
             dmixed_bias,
             dgamma.total(),
             dbeta.total(),
-            dweight.total(),
+            dcandidate_weight,
             dmixed_bias.narrow(0, w.mixed - w.width, w.width).clone(),
             d.dbias,
             Tensor(),

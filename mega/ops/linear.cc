@@ -53,9 +53,13 @@ struct Linear : torch::autograd::Function<Linear> {
     const Tensor dy = gradients[0].reshape({-1, weight.size(0)}).contiguous();
     const Tensor factor = stored(dy, is_narrow(x));
     Tensor dx, dweight, dbias;
-    if (context->needs_input_grad(1)) dweight = linear_weight_gradient(factor, prologue(x));
+    if (context->needs_input_grad(1)) {
+      dweight = torch::empty(weight.sizes(), torch::kFloat32);
+      matmul({factor, true}, {prologue(x)}, dweight);
+    }
     if (context->needs_input_grad(0)) {
-      dx = linear_input_gradient(factor, weight);
+      dx = torch::empty({factor.size(0), weight.size(1)}, torch::kFloat32);
+      matmul({factor}, {weight}, dx);
       if (!prologue.trivial()) dx = activate_backward(x, prologue.activation, prologue.dropout, dx);
       auto sizes = gradients[0].sizes().vec();
       sizes.back() = weight.size(1);
@@ -71,18 +75,6 @@ struct Linear : torch::autograd::Function<Linear> {
 void linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& y) {
   const Tensor dense = bias.defined() ? bias.detach().contiguous() : bias;
   matmul({x}, {weight, true}, y, {false, dense.defined() ? dense.data_ptr<float>() : nullptr});
-}
-
-Tensor linear_input_gradient(const Tensor& dy, const Tensor& weight) {
-  const Tensor dx = torch::empty({dy.size(0), weight.size(1)}, dy.options().dtype(torch::kFloat32));
-  matmul({dy}, {weight}, dx);
-  return dx;
-}
-
-Tensor linear_weight_gradient(const Tensor& dy, const Tensor& x) {
-  const Tensor dweight = torch::empty({dy.size(1), x.size(1)}, dy.options().dtype(torch::kFloat32));
-  matmul({dy, true}, {x}, dweight);
-  return dweight;
 }
 
 Tensor column_sums(const Tensor& dy) {

@@ -18,10 +18,6 @@ torch::Tensor activated_linear(const torch::Tensor& x, Activation activation, co
 // all bf16 (mega/ops/precision.h), the bias is float32. x (M, I) -> y (M, O), float32, or bf16 as the factors
 void linear_forward(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                     const torch::Tensor& y);
-// dy (M, O) -> dx (M, I), float32
-torch::Tensor linear_input_gradient(const torch::Tensor& dy, const torch::Tensor& weight);
-// dy (M, O), x (M, I) -> dW (O, I), float32
-torch::Tensor linear_weight_gradient(const torch::Tensor& dy, const torch::Tensor& x);
 // dy (M, O) -> (O), float32
 torch::Tensor column_sums(const torch::Tensor& dy);
 

@@ -39,6 +39,7 @@ class RoundedOnce {
     const auto found = entries_.find(key);
     if (found != entries_.end() && !found->second.owner.expired() && found->second.version == x._version())
       return found->second.rounded.view(x.sizes());
+    erase_freed();
     const Tensor rounded = round_to_bf16(x);
     entries_.insert_or_assign(key, Entry{x.storage().getWeakStorageImpl(), x._version(), rounded});
     return rounded;
@@ -46,7 +47,7 @@ class RoundedOnce {
 
   void drop_freed() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::erase_if(entries_, [](const auto& entry) { return entry.second.owner.expired(); });
+    erase_freed();
   }
 
  private:
@@ -56,6 +57,11 @@ class RoundedOnce {
     int64_t version;
     Tensor rounded;
   };
+
+  void erase_freed() {
+    std::erase_if(entries_, [](const auto& entry) { return entry.second.owner.expired(); });
+  }
+
   std::mutex mutex_;
   std::map<Key, Entry> entries_;
 };

@@ -36,7 +36,8 @@ bool use_bf16();
 torch::Tensor stored(const torch::Tensor& x, bool narrow);
 
 // The same of a tensor that several operations read, or one reads many times (a parameter): it is rounded
-// once and kept until it changes in place (which counts its version on), or a guard ends after it was freed.
+// once and kept until it changes in place (which counts its version on); after it was freed, until another
+// one is rounded or a guard ends.
 torch::Tensor stored_once(const torch::Tensor& x, bool narrow);
 
 inline bool is_narrow(const torch::Tensor& x) { return x.scalar_type() == torch::kBFloat16; }

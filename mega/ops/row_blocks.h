@@ -10,7 +10,7 @@
 
 namespace mega::ops {
 
-// Some rows, of a part that one thread works on.
+// Some rows of a part.
 struct RowBlock {
   int64_t part, begin, end;
   bool first;  // of its part
@@ -27,33 +27,40 @@ void parallel_rows(const RowBlock& block, int64_t columns, const Body& body) {
                 [&](int64_t begin, int64_t end) { body(block.begin + begin, block.begin + end); });
 }
 
-// Parts of the rows for threads to work on side by side, each in blocks, one after the other. Weights that
-// are too large for the caches would have to be read anew for each block: then all rows are one block, and
-// the operations on it use all threads.
+// A part of the rows for each thread, which goes through it in blocks. Weights that are too large for the
+// caches would have to be read anew for each block: then, and where there are too few rows, all rows are one
+// block, and the operations on it use all threads.
 class RowBlocks {
  public:
-  RowBlocks(int64_t rows, int64_t weights)
-      : rows_(rows),
-        parts_(weights > kMostWeights ? 1 : std::clamp<int64_t>(rows / kLeastRows, 1, at::get_num_threads())),
-        size_(weights > kMostWeights ? std::max<int64_t>(rows, 1) : kRows) {}
+  // `weights`: numbers in the largest weight that rows are multiplied by.
+  RowBlocks(int64_t rows, int64_t weights) : rows_(rows), size_(std::max<int64_t>(rows, 1)) {
+    const int64_t threads = at::get_num_threads();
+    if (weights > kMostWeights || rows < threads * kRows) return;
+    parts_ = threads;
+    size_ = kRows;
+  }
 
   int64_t parts() const { return parts_; }
 
   // Calls body(block) for each.
   template <class Body>
   void run(const Body& body) const {
+    if (parts_ == 1) return run_part(0, body);
     parallel_for(0, parts_, 1, [&](int64_t first, int64_t last) {
-      for (int64_t part = first; part < last; ++part) {
-        const int64_t from = rows_ * part / parts_, to = rows_ * (part + 1) / parts_;
-        for (int64_t begin = from; begin < to; begin += size_)
-          body(RowBlock{part, begin, std::min(begin + size_, to), begin == from});
-      }
+      for (int64_t part = first; part < last; ++part) run_part(part, body);
     });
   }
 
  private:
-  static constexpr int64_t kRows = 512, kLeastRows = 64, kMostWeights = 1 << 17;
-  int64_t rows_, parts_, size_;
+  template <class Body>
+  void run_part(int64_t part, const Body& body) const {
+    const int64_t from = rows_ * part / parts_, to = rows_ * (part + 1) / parts_;
+    for (int64_t begin = from; begin < to; begin += size_)
+      body(RowBlock{part, begin, std::min(begin + size_, to), begin == from});
+  }
+
+  static constexpr int64_t kRows = 512, kMostWeights = 1 << 17;
+  int64_t rows_, parts_ = 1, size_;
 };
 
 // What blocks add to, such as the gradient of a weight: a float32 sum for each part, which are added up in
@@ -68,8 +75,10 @@ class PartialSums {
   const torch::Tensor& of(const RowBlock& block) const {
     return block.part == 0 ? first_ : others_[static_cast<size_t>(block.part - 1)];
   }
-  torch::Tensor total() const {
+  // Once: the sums of the parts are given up for it.
+  torch::Tensor total() {
     for (const torch::Tensor& other : others_) first_.add_(other);
+    others_.clear();
     return first_;
   }
 

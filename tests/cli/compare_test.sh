@@ -49,6 +49,7 @@ expect 1 "did you mean model.block.chunk?" "${compare[@]}" --vary model.block.ch
 expect 0 "rate" "${compare[@]}" --models mega --updates 5 --tune 2s --out "$work/tuned"
 [ "$(grep -c '"learning_rate"' "$work/tuned/comparison.json")" -ge 4 ] || failed "no search: $(cat "$work/tuned/comparison.json")"
 [ "$(grep -c '"valid_loss": [0-9]' "$work/tuned/comparison.json")" -ge 3 ] || failed "a search without losses"
+[ "$(grep -c '| *[0-9.]* | *[0-9.]* | *[1-9][0-9,]* |$' "$work/tuned/comparison.md")" -ge 3 ] || failed "no updates of the search"
 for log in "$work"/tuned/mega-rate-*.log; do
   [ "$(grep -c 'valid accuracy .*loss' "$log")" = 1 ] || failed "a search that evaluates more than once: $log"
 done

@@ -21,6 +21,7 @@ struct Case {
   int64_t batch, length, width, shared, values;
   GatedAttentionSettings settings;
   bool masked = false, biased = false;
+  Tensor path = {};
 
   int64_t reach() const {
     const int64_t chunk = settings.attention.chunk;
@@ -63,9 +64,10 @@ Tensor definition(const Case& c, const Tensors& in, const Tensor& mask) {
   const Tensor h = attention(q, k, v, {in[9], 1 - c.reach()}, mask, c.settings.attention);  // 11
   const Tensor reset = parts[2] * torch::sigmoid(parts[2]);                                 // 12
   const Tensor update = torch::sigmoid(parts[0]);                                           // 13
-  const Tensor candidate =
+  Tensor candidate =
       dropout(act(parts[3] + torch::linear(h * reset, in[7], in[8])), c.settings.candidate);  // 14
-  return update * candidate + (1 - update) * in[0];                                           // 15
+  if (c.path.defined()) candidate = candidate * c.path.view({-1, 1, 1});
+  return update * candidate + (1 - update) * in[0];  // 15
 }
 
 void check(const Case& c) {
@@ -73,8 +75,9 @@ void check(const Case& c) {
   const Tensor mask = c.masked ? torch::rand({c.batch, c.length}) < 0.3 : Tensor();
   const auto operation = [&](const Tensors& in) {
     if (in[0].scalar_type() == torch::kFloat64) return definition(c, in, mask);
-    return gated_attention({in[0], in[2], in[1], in[10], in[11], in[3], in[4], in[5], in[6], in[7], in[8]},
-                           {in[9], 1 - c.reach()}, mask, c.settings);
+    return gated_attention(
+        {in[0], in[2], in[1], in[10], in[11], in[3], in[4], in[5], in[6], in[7], in[8], c.path},
+        {in[9], 1 - c.reach()}, mask, c.settings);
   };
   mega::testing::compare_forms(operation, c.inputs(), 0.1);
 }
@@ -118,6 +121,7 @@ TEST(GatedAttentionOp, BlocksOfRowsMakeNoDifference) {
     c.settings.values = {0.2f, 1};
     c.settings.candidate = {0.3f, 3};
     c.masked = c.biased = true;
+    c.path = torch::tensor({0.0f, 1.5f});
     check(c);
   }
 }

@@ -76,11 +76,13 @@ TEST(Precision, LinearMaps) {
 TEST(Precision, FeedForward) {
   MEGA_NEEDS_BF16();
   torch::manual_seed(2);
-  compare(
-      [](const Tensors& in) {
-        return feed_forward(in[0], in[1], in[2], Activation::gelu, {0.1f, 5}, in[3], in[4]);
-      },
-      {torch::randn({2, 90, 60}), weight(120, 60), torch::randn({120}), weight(60, 120), torch::randn({60})});
+  for (const int64_t length : {90, 1100})  // one block, several
+    compare(
+        [](const Tensors& in) {
+          return feed_forward(in[0], in[1], in[2], Activation::gelu, {0.1f, 5}, in[3], in[4]);
+        },
+        {torch::randn({2, length, 60}), weight(120, 60), torch::randn({120}), weight(60, 120),
+         torch::randn({60})});
 }
 
 TEST(Precision, Attention) {
@@ -115,6 +117,7 @@ TEST(Precision, GatedAttention) {
   for (const auto function :
        {AttentionFunction::softmax, AttentionFunction::relu2, AttentionFunction::laplace}) {
     for (const bool one : {false, true}) {  // residual and input
+      const int64_t length = function == AttentionFunction::softmax ? 1100 : 130;
       SCOPED_TRACE(::testing::Message() << to_string(function) << ", one input " << one);
       GatedAttentionSettings settings;
       settings.attention.function = function;
@@ -127,8 +130,8 @@ TEST(Precision, GatedAttention) {
                 {in[0], one ? in[0] : in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], in[9], in[10]},
                 {in[11], -49}, {}, settings);
           },
-          {torch::randn({2, 130, d}), torch::randn({2, 130, d}), torch::randn({2, 130, d}), weight(v, d),
-           torch::randn({v}), weight(mixed, d), torch::randn({mixed}), torch::randn({2, z}),
+          {torch::randn({2, length, d}), torch::randn({2, length, d}), torch::randn({2, length, d}),
+           weight(v, d), torch::randn({v}), weight(mixed, d), torch::randn({mixed}), torch::randn({2, z}),
            torch::randn({2, z}), weight(d, v), torch::randn({d}), torch::randn({99})});
     }
   }
@@ -211,6 +214,24 @@ TEST(Precision, RoundedParametersAreNeverStale) {
     Tensor other = torch::full({30, 20}, static_cast<double>(i));
     EXPECT_TRUE(torch::equal(stored_once(other, true), fresh(other)));
   }
+}
+
+// When another tensor is rounded, or a guard ends.
+TEST(Precision, RoundedCopiesGoWithWhatTheyWereMadeOf) {
+  MEGA_NEEDS_BF16();
+  Tensor copy;
+  const auto is_kept = [&] { return copy.use_count() > 1; };
+  copy = stored_once(torch::randn({30, 20}), true);
+  EXPECT_TRUE(is_kept());
+  const Tensor other = torch::randn({30, 20});
+  stored_once(other, true);
+  EXPECT_FALSE(is_kept());
+  {
+    const PrecisionGuard guard(Precision::bf16);
+    copy = stored_once(torch::randn({30, 20}), true);
+    EXPECT_TRUE(is_kept());
+  }
+  EXPECT_FALSE(is_kept());
 }
 
 }  // namespace
