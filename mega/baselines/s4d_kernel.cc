@@ -38,19 +38,18 @@ class S4DKernel : public StateSpaceKernel {
   }
 
   Kernels kernels(int64_t length) override {
-    Kernels result{ops::diagonal_kernel(system(0), length), {}};
-    if (options_.bidirectional) result.future = ops::diagonal_kernel(system(1), length);
-    return result;
+    const Tensor all = ops::diagonal_kernel(system(c_), length);
+    return {all[0], options_.bidirectional ? all[1] : Tensor()};
   }
 
-  Tensor carry(const Tensor& x, Tensor& state) override { return ops::carry(system(0), x, state); }
+  Tensor carry(const Tensor& x, Tensor& state) override { return ops::carry(system(c_[0]), x, state); }
 
  private:
   // The conjugate states double the output.
-  ops::DiagonalSystem system(int64_t direction) const {
+  ops::DiagonalSystem system(const Tensor& output) const {
     const Tensor lambda = torch::stack({-real_.exp(), -imaginary_}, -1);
     return ops::discretized(of_channels(lambda, options_.width), of_channels(b_.squeeze(0), options_.width),
-                            2 * c_[direction], positive_steps(step_, options_.step), options_.discretization);
+                            2 * output, positive_steps(step_, options_.step), options_.discretization);
   }
 
   S4DLayerOptions options_;

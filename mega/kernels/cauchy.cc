@@ -48,78 +48,109 @@ struct Fraction {
   }
 };
 
-void Sums(const CauchyPoles& poles, const CauchyWeights& weights, const float* y, int64_t nodes, float* re,
-          float* im) {
-  const Tag d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t at = 0; at < nodes; at += lanes) {
-    const V yt = LoadSome(y + at, nodes - at);
-    for (int64_t r = 0; r < weights.sums; ++r) {
-      StoreSome(hn::Zero(d), re + r * nodes + at, nodes - at);
-      StoreSome(hn::Zero(d), im + r * nodes + at, nodes - at);
-    }
-    for (int64_t n = 0; n < poles.pairs; ++n) {
-      const Fraction f(poles, n, yt);
-      const V ga = hn::Mul(f.g, f.a), ge = hn::Mul(f.g, f.e);
-      for (int64_t r = 0; r < weights.sums; ++r) {
-        const V u = hn::Set(d, -2.0f * weights.u[r * poles.pairs + n]);
-        const V ys = hn::Mul(yt, hn::Set(d, -2.0f * weights.s[r * poles.pairs + n]));
-        float *to_re = re + r * nodes + at, *to_im = im + r * nodes + at;
-        const V sum_re = hn::MulAdd(ys, ge, hn::MulAdd(u, ga, LoadSome(to_re, nodes - at)));
-        const V sum_im = hn::NegMulAdd(ys, ga, hn::MulAdd(u, ge, LoadSome(to_im, nodes - at)));
-        StoreSome(sum_re, to_re, nodes - at);
-        StoreSome(sum_im, to_im, nodes - at);
+HWY_INLINE float Total(V v) { return hn::GetLane(hn::SumOfLanes(Tag(), v)); }
+
+// With G = g a and H = g e, re = -2 sum (u G + y s H) and im = -2 sum (u H - y s G). R of the sums share the
+// fractions, and stay in registers.
+template <int R>
+struct SumsOf {
+  static void Run(int64_t first, const CauchyPoles& poles, const CauchyWeights& weights, const float* y,
+                  int64_t nodes, float* re, float* im) {
+    const Tag d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const V factor = hn::Set(d, -2.0f);
+    const float *u = weights.u + first * poles.pairs, *s = weights.s + first * poles.pairs;
+    for (int64_t at = 0; at < nodes; at += lanes) {
+      const V yt = LoadSome(y + at, nodes - at);
+      V ug[R], uh[R], sg[R], sh[R];
+      for (int r = 0; r < R; ++r) ug[r] = uh[r] = sg[r] = sh[r] = hn::Zero(d);
+      for (int64_t n = 0; n < poles.pairs; ++n) {
+        const Fraction f(poles, n, yt);
+        const V g = hn::Mul(f.g, f.a), h = hn::Mul(f.g, f.e);
+        for (int r = 0; r < R; ++r) {
+          const V ur = hn::Set(d, u[r * poles.pairs + n]), sr = hn::Set(d, s[r * poles.pairs + n]);
+          ug[r] = hn::MulAdd(ur, g, ug[r]);
+          uh[r] = hn::MulAdd(ur, h, uh[r]);
+          sg[r] = hn::MulAdd(sr, g, sg[r]);
+          sh[r] = hn::MulAdd(sr, h, sh[r]);
+        }
+      }
+      for (int r = 0; r < R; ++r) {
+        const int64_t to = (first + r) * nodes + at;
+        StoreSome(hn::Mul(factor, hn::MulAdd(yt, sh[r], ug[r])), re + to, nodes - at);
+        StoreSome(hn::Mul(factor, hn::NegMulAdd(yt, sg[r], uh[r])), im + to, nodes - at);
       }
     }
   }
-}
+};
 
-HWY_INLINE float Total(V v) { return hn::GetLane(hn::SumOfLanes(Tag(), v)); }
-
-// With G = g a and H = g e, re = -2 sum (u G + y s H) and im = -2 sum (u H - y s G).
-void Gradients(const CauchyPoles& poles, const CauchyWeights& weights, const float* y, int64_t nodes,
-               const float* dre, const float* dim, const CauchyGradients& gradients) {
-  const Tag d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t n = 0; n < poles.pairs; ++n) {
-    for (int64_t r = 0; r < weights.sums; ++r) {
-      V du = hn::Zero(d), ds = hn::Zero(d);
+template <int R>
+struct GradientsOf {
+  static void Run(int64_t first, const CauchyPoles& poles, const CauchyWeights& weights, const float* y,
+                  int64_t nodes, const float* dre, const float* dim, const CauchyGradients& gradients) {
+    const Tag d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const V factor = hn::Set(d, -2.0f);
+    for (int64_t n = 0; n < poles.pairs; ++n) {
+      V du[R], ds[R], dreal = hn::Zero(d), dsquare = hn::Zero(d);
+      for (int r = 0; r < R; ++r) du[r] = ds[r] = hn::Zero(d);
       for (int64_t at = 0; at < nodes; at += lanes) {
         const V yt = LoadSome(y + at, nodes - at);
         const Fraction f(poles, n, yt);
-        const V ga = hn::Mul(f.g, f.a), ge = hn::Mul(f.g, f.e);
-        const V g_re = LoadSome(dre + r * nodes + at, nodes - at),
-                g_im = LoadSome(dim + r * nodes + at, nodes - at);
-        du = hn::MulAdd(g_re, ga, hn::MulAdd(g_im, ge, du));
-        ds = hn::MulAdd(yt, hn::NegMulAdd(g_im, ga, hn::Mul(g_re, ge)), ds);
+        const V g = hn::Mul(f.g, f.a), h = hn::Mul(f.g, f.e), yg = hn::Mul(yt, g), yh = hn::Mul(yt, h);
+        V re_u = hn::Zero(d), im_u = hn::Zero(d), re_s = hn::Zero(d), im_s = hn::Zero(d);
+        for (int r = 0; r < R; ++r) {
+          const int64_t of_pair = (first + r) * poles.pairs + n, of_node = (first + r) * nodes + at;
+          const V u = hn::Set(d, weights.u[of_pair]), s = hn::Set(d, weights.s[of_pair]);
+          const V re = LoadSome(dre + of_node, nodes - at), im = LoadSome(dim + of_node, nodes - at);
+          du[r] = hn::MulAdd(re, g, hn::MulAdd(im, h, du[r]));
+          ds[r] = hn::MulAdd(re, yh, hn::NegMulAdd(im, yg, ds[r]));
+          re_u = hn::MulAdd(re, u, re_u);
+          im_u = hn::MulAdd(im, u, im_u);
+          re_s = hn::MulAdd(re, s, re_s);
+          im_s = hn::MulAdd(im, s, im_s);
+        }
+        const V dg_a = hn::Mul(factor, hn::NegMulAdd(yt, im_s, re_u)),  // the gradients of g a and g e
+            dg_e = hn::Mul(factor, hn::MulAdd(yt, re_s, im_u));
+        // dg / da = -2 a g^2 and dg / de = -2 e g^2.
+        const V shared =
+            hn::Mul(factor, hn::Mul(hn::Mul(f.g, f.g), hn::MulAdd(dg_a, f.a, hn::Mul(dg_e, f.e))));
+        const V da = hn::MulAdd(dg_a, f.g, hn::Mul(shared, f.a)),
+                de = hn::MulAdd(dg_e, f.g, hn::Mul(shared, f.e));
+        dsquare = hn::Add(dsquare, da);
+        dreal = hn::MulAdd(hn::Add(yt, yt), de, dreal);
       }
-      gradients.u[r * poles.pairs + n] = -2.0f * Total(du);
-      gradients.s[r * poles.pairs + n] = -2.0f * Total(ds);
-    }
-    V dreal = hn::Zero(d), dsquare = hn::Zero(d);
-    for (int64_t at = 0; at < nodes; at += lanes) {
-      const V yt = LoadSome(y + at, nodes - at);
-      const Fraction f(poles, n, yt);
-      V dga = hn::Zero(d), dge = hn::Zero(d);
-      for (int64_t r = 0; r < weights.sums; ++r) {
-        const V u = hn::Set(d, -2.0f * weights.u[r * poles.pairs + n]);
-        const V ys = hn::Mul(yt, hn::Set(d, -2.0f * weights.s[r * poles.pairs + n]));
-        const V g_re = LoadSome(dre + r * nodes + at, nodes - at),
-                g_im = LoadSome(dim + r * nodes + at, nodes - at);
-        dga = hn::MulAdd(g_re, u, hn::NegMulAdd(g_im, ys, dga));
-        dge = hn::MulAdd(g_re, ys, hn::MulAdd(g_im, u, dge));
+      for (int r = 0; r < R; ++r) {
+        gradients.u[(first + r) * poles.pairs + n] = -2.0f * Total(du[r]);
+        gradients.s[(first + r) * poles.pairs + n] = -2.0f * Total(ds[r]);
       }
-      // dg / da = -2 a g^2 and dg / de = -2 e g^2.
-      const V shared =
-          hn::Mul(hn::Set(d, -2.0f), hn::Mul(hn::Mul(f.g, f.g), hn::MulAdd(dga, f.a, hn::Mul(dge, f.e))));
-      const V da = hn::MulAdd(dga, f.g, hn::Mul(shared, f.a)),
-              de = hn::MulAdd(dge, f.g, hn::Mul(shared, f.e));
-      dsquare = hn::Add(dsquare, da);
-      dreal = hn::MulAdd(hn::Add(yt, yt), de, dreal);
+      gradients.real[n] = Total(dreal) + (first > 0 ? gradients.real[n] : 0.0f);
+      gradients.square[n] = Total(dsquare) + (first > 0 ? gradients.square[n] : 0.0f);
     }
-    gradients.real[n] = Total(dreal);
-    gradients.square[n] = Total(dsquare);
   }
+};
+
+// All sums, as many together as there are registers for.
+template <template <int> class Work, class... Arguments>
+void InGroups(int64_t sums, const Arguments&... arguments) {
+  constexpr bool kManyRegisters = hn::MaxLanes(Tag()) == 16;  // AVX-512 has 32, others 16
+  int64_t first = 0;
+  if (kManyRegisters)
+    for (; first + 6 <= sums; first += 6) Work<6>::Run(first, arguments...);
+  if (kManyRegisters)
+    for (; first + 4 <= sums; first += 4) Work<4>::Run(first, arguments...);
+  for (; first + 2 <= sums; first += 2) Work<2>::Run(first, arguments...);
+  for (; first < sums; ++first) Work<1>::Run(first, arguments...);
+}
+
+void Sums(const CauchyPoles& poles, const CauchyWeights& weights, const float* y, int64_t nodes, float* re,
+          float* im) {
+  InGroups<SumsOf>(weights.sums, poles, weights, y, nodes, re, im);
+}
+
+void Gradients(const CauchyPoles& poles, const CauchyWeights& weights, const float* y, int64_t nodes,
+               const float* dre, const float* dim, const CauchyGradients& gradients) {
+  InGroups<GradientsOf>(weights.sums, poles, weights, y, nodes, dre, dim, gradients);
 }
 
 }  // namespace

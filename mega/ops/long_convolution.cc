@@ -68,15 +68,15 @@ struct ConvolutionPlan {
         roots(roots_of(size)) {}
 
   int64_t lanes(int64_t group) const { return std::min(kFftLanes, width - group * kFftLanes); }
-  std::vector<float> buffer() const {
-    return std::vector<float>(static_cast<size_t>(kernels::fft_floats(size)));
-  }
 
-  // Calls body(group, part) on all threads.
+  // Calls body(group, part, buffers) on all threads: some for each thread, for one transform each.
   template <class Body>
-  void each(const Body& body) const {
+  void each(int64_t count, const Body& body) const {
     parallel_for(0, groups * parts, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t item = begin; item < end; ++item) body(item / parts, item % parts);
+      const Tensor memory = torch::empty({count, kernels::fft_floats(size)});
+      std::vector<float*> buffers;
+      for (int64_t i = 0; i < count; ++i) buffers.push_back(memory.data_ptr<float>() + i * memory.stride(0));
+      for (int64_t item = begin; item < end; ++item) body(item / parts, item % parts, buffers);
     });
   }
   // Calls body(first row) for the pairs of a part.
@@ -142,13 +142,13 @@ class LongConvolution : public torch::autograd::Function<LongConvolution> {
     const Tensor ahead = tensor_of(future), padding = tensor_of(mask);
     const ConvolutionPlan plan(x, past.t());
     const Tensor y = torch::empty_like(x);
-    plan.each([&](int64_t group, int64_t part) {
-      std::vector<float> kernel = plan.buffer(), data = plan.buffer();
-      plan.load_kernel(past, ahead, group, kernel.data());
+    plan.each(2, [&](int64_t group, int64_t part, const std::vector<float*>& buffers) {
+      float *const kernel = buffers[0], *const data = buffers[1];
+      plan.load_kernel(past, ahead, group, kernel);
       plan.each_pair(part, [&](int64_t row) {
-        plan.load(x, padding, row, group, data.data());
-        kernels::fft_multiply(kernel.data(), plan.size, data.data());
-        plan.store(data.data(), y, {}, row, group);
+        plan.load(x, padding, row, group, data);
+        kernels::fft_multiply(kernel, plan.size, data);
+        plan.store(data, y, {}, row, group);
       });
     });
     context->save_for_backward({x, past, ahead, padding});
@@ -175,21 +175,22 @@ class LongConvolution : public torch::autograd::Function<LongConvolution> {
     const auto part_of = [](const Tensor& t, int64_t part) {
       return t.defined() ? t.data_ptr<float>() + part * t.stride(0) : nullptr;
     };
-    plan.each([&](int64_t group, int64_t part) {
-      std::vector<float> kernel, data = plan.buffer(), source, sum;
-      if (needs_x) kernel = plan.buffer(), plan.load_kernel(past, ahead, group, kernel.data());
-      if (needs_kernel) source = plan.buffer(), sum = plan.buffer();
+    plan.each(4, [&](int64_t group, int64_t part, const std::vector<float*>& buffers) {
+      float *const kernel = buffers[0], *const data = buffers[1], *const source = buffers[2],
+                   *const sum = buffers[3];
+      if (needs_x) plan.load_kernel(past, ahead, group, kernel);
+      if (needs_kernel) std::fill_n(sum, kernels::fft_floats(plan.size), 0.0f);
       plan.each_pair(part, [&](int64_t row) {
-        plan.load(dy, {}, row, group, data.data());
+        plan.load(dy, {}, row, group, data);
         if (needs_kernel) {
-          plan.load(x, mask, row, group, source.data());
-          kernels::fft_add_correlation(data.data(), source.data(), plan.size, sum.data());
+          plan.load(x, mask, row, group, source);
+          kernels::fft_add_correlation(data, source, plan.size, sum);
         }
         if (!needs_x) return;
-        kernels::fft_multiply_conjugate(kernel.data(), plan.size, data.data());
-        plan.store(data.data(), dx, mask, row, group);
+        kernels::fft_multiply_conjugate(kernel, plan.size, data);
+        plan.store(data, dx, mask, row, group);
       });
-      if (needs_kernel) plan.store_kernel(sum.data(), group, part_of(dpast, part), part_of(dahead, part));
+      if (needs_kernel) plan.store_kernel(sum, group, part_of(dpast, part), part_of(dahead, part));
     });
     return {dx, dpast.defined() ? dpast.sum(0) : Tensor(), dahead.defined() ? dahead.sum(0) : Tensor(),
             Tensor()};

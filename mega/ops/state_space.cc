@@ -6,6 +6,7 @@
 #include "mega/base/error.h"
 #include "mega/ops/cauchy.h"
 #include "mega/ops/long_convolution.h"
+#include "mega/ops/parallel.h"
 
 namespace mega::ops {
 namespace {
@@ -21,32 +22,63 @@ Tensor times(const Tensor& a, const Tensor& b) {  // complex, element by element
   return torch::stack({re, im}, -1);
 }
 
-// q^l for every l of `lags` (T): (D, N, T, 2).
-Tensor powers(const DiagonalSystem& system, const Tensor& lags) {
+// Apart, gradients need no copies.
+struct Complex {
+  Tensor re, im;
+
+  Tensor together() const { return torch::stack({re, im}, -1); }
+};
+
+// q^l for every l of `lags` (T): (D, N, T).
+Complex powers(const DiagonalSystem& system, const Tensor& lags) {
   const Tensor size = torch::exp(system.decay.unsqueeze(-1) * lags),
                angle = system.phase.unsqueeze(-1) * lags;
-  return torch::stack({size * angle.cos(), size * angle.sin()}, -1);
+  return {size * angle.cos(), size * angle.sin()};
 }
 
-// a (..., N, A, 2) and b (..., N, B, 2) -> Re sum_n a_n b_n, (..., A, B).
-Tensor real_products(const Tensor& a, const Tensor& b) {
-  const Tensor left = torch::cat({a.select(-1, 0), -a.select(-1, 1)}, -2);
-  const Tensor right = torch::cat({b.select(-1, 0), b.select(-1, 1)}, -2);
+// a (..., N, A) and b (..., N, B) -> Re sum_n a_n b_n, (..., A, B).
+Tensor real_products(const Complex& a, const Complex& b) {
+  const Tensor left = torch::cat({a.re, -a.im}, -2), right = torch::cat({b.re, b.im}, -2);
   return torch::matmul(left.transpose(-1, -2), right);
 }
 
-// Runs the stream in pieces: step(x (B, T, D), state) -> y, and replaces the state.
-template <class Step>
-Tensor in_pieces(const Tensor& x, Tensor& state, const Step& step) {
-  std::vector<Tensor> pieces;
-  for (int64_t at = 0; at < x.size(1); at += kPiece)
-    pieces.push_back(step(x.narrow(1, at, std::min(kPiece, x.size(1) - at)), state));
-  return pieces.size() == 1 ? pieces[0] : torch::cat(pieces, 1);
+// Runs a stream: pieces of equal length side by side, then what is left. run(x (B, P T, D), T, state) gives y
+// and replaces the state.
+template <class Run>
+Tensor in_pieces(const Tensor& x, Tensor& state, const Run& run) {
+  const int64_t length = x.size(1), piece = std::min(kPiece, length), rest = length % piece;
+  const Tensor y = run(x.narrow(1, 0, length - rest), piece, state);
+  return rest == 0 ? y : torch::cat({y, run(x.narrow(1, length - rest, rest), rest, state)}, 1);
 }
 
-// The response of a piece to itself.
+// The response of pieces to themselves.
 Tensor own_response(const Tensor& x, const Tensor& kernel) {
   return x.size(1) == 1 ? x * kernel.t() : long_convolution(x, kernel, {}, {});
+}
+
+// The states before each piece, from what enters during each of them, both (.., P): h' = advance(h) +
+// entered. Replaces the state.
+template <class Advance>
+Tensor states_before(Tensor& h, const Tensor& entered, const Advance& advance) {
+  std::vector<Tensor> before;
+  for (int64_t p = 0; p < entered.size(-1); ++p) {
+    before.push_back(h);
+    h = advance(h) + entered.select(-1, p);
+  }
+  return torch::stack(before, -1);
+}
+
+// torch::matmul of a matrix for each channel, which takes them one after the other; here threads share them.
+Tensor by_channel(const Tensor& a, const Tensor& b) {
+  if (torch::GradMode::is_enabled()) return torch::matmul(a, b);
+  const Tensor result = torch::empty({a.size(0), a.size(1), b.size(2)}, a.options());
+  parallel_for(0, a.size(0), 1, [&](int64_t begin, int64_t end) {
+    const torch::NoGradGuard guard;
+    const auto part = [&](const Tensor& t) { return t.narrow(0, begin, end - begin); };
+    Tensor out = part(result);
+    torch::bmm_out(out, part(a), part(b));
+  });
+  return result;
 }
 
 void check_state(const Tensor& x, const Tensor& state, int64_t width, int64_t numbers) {
@@ -81,10 +113,11 @@ Tensor diagonal_kernel(const DiagonalSystem& system, int64_t length) {
   const auto step = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(length))));
   const int64_t steps = (length + step - 1) / step;
   const auto options = system.decay.options().requires_grad(false);
-  const Tensor weight = times(system.input, system.output).unsqueeze(-2);
-  const Tensor coarse = times(weight, powers(system, torch::arange(steps, options) * step));
-  const Tensor fine = powers(system, torch::arange(step, options));
-  return real_products(coarse, fine).flatten(1).narrow(1, 0, length);
+  const std::vector<Tensor> weight = times(system.input, system.output).unsqueeze(-2).unbind(-1);
+  const auto [re, im] = powers(system, torch::arange(steps, options) * step);
+  const Complex coarse{weight[0] * re - weight[1] * im, weight[0] * im + weight[1] * re};
+  const Complex fine = powers(system, torch::arange(step, options));
+  return real_products(coarse, fine).flatten(-2).narrow(-1, 0, length);
 }
 
 Tensor carry(const DiagonalSystem& system, const Tensor& x, Tensor& state) {
@@ -94,19 +127,25 @@ Tensor carry(const DiagonalSystem& system, const Tensor& x, Tensor& state) {
   const auto options = system.decay.options().requires_grad(false);
   const int64_t most = std::min(kPiece, x.size(1));
   const Tensor kernel = diagonal_kernel(system, most);
-  const Tensor all = powers(system, torch::arange(most + 1, options));  // (D, N, T + 1, 2)
-  return in_pieces(x, state, [&](const Tensor& piece, Tensor& h) {
-    const int64_t length = piece.size(1);
-    const Tensor before = h.reshape({h.size(0), width, n, 2});
+  const Tensor all = powers(system, torch::arange(most + 1, options)).together();  // (D, N, T + 1, 2)
+  return in_pieces(x, state, [&](const Tensor& part, int64_t length, Tensor& h) {
+    const int64_t batch = x.size(0);
+    const Tensor pieces = part.reshape({-1, length, width});  // (B P, T, D)
+    // What enters is b sum_t q^(T-1-t) x_t.
+    const Tensor late = all.narrow(2, 0, length).flip(2).transpose(2, 3).flatten(1, 2);  // (D, 2 N, T)
+    const Tensor sums = by_channel(late, pieces.permute({2, 1, 0}));                     // (D, 2 N, B P)
+    const Tensor entered = times(system.input.unsqueeze(2), sums.view({width, n, 2, -1}).transpose(2, 3));
+    const Tensor power = all.select(2, length).unsqueeze(2);    // (D, N, 1, 2)
+    h = h.reshape({batch, width, n, 2}).permute({1, 2, 0, 3});  // (D, N, B, 2)
+    const Tensor before = states_before(h, entered.reshape({width, n, batch, -1, 2}).transpose(3, 4),
+                                        [&](const Tensor& now) { return times(power, now); });
+    h = h.permute({2, 0, 1, 3}).flatten(2);
     // The state's part at t is Re c q^(t+1) h.
-    const Tensor weighted = times(system.output, before).permute({1, 2, 0, 3});  // (D, N, B, 2)
-    const Tensor rest = real_products(weighted, all.narrow(2, 1, length));       // (D, B, T)
-    const Tensor y = own_response(piece, kernel.narrow(1, 0, length)) + rest.permute({1, 2, 0});
-    // q^T h + b sum_t q^(T-1-t) x_t.
-    const Tensor late = all.narrow(2, 0, length).flip(2);  // (D, N, T, 2)
-    const Tensor entered = torch::einsum("dntc,btd->bdnc", {late, piece});
-    h = (times(all.select(2, length), before) + times(system.input, entered)).flatten(2);
-    return y;
+    const Tensor weighted = times(system.output.unsqueeze(2), before.transpose(3, 4).flatten(2, 3));
+    const auto apart = [](const Tensor& t) { return Complex{t.select(-1, 0), t.select(-1, 1)}; };
+    const Tensor rest = real_products(apart(all.narrow(2, 1, length)), apart(weighted));  // (D, T, B P)
+    return (own_response(pieces, kernel.narrow(1, 0, length)) + rest.permute({2, 1, 0}))
+        .reshape(part.sizes());
   });
 }
 
@@ -129,30 +168,32 @@ Tensor carry(const DenseSystem& system, const Tensor& x, Tensor& state) {
             system.input * x.transpose(1, 2);
     return (state * system.output).sum(-1).unsqueeze(1);
   }
-  // Rows c A^(t+1) and columns A^t b of a whole piece, in double: they are powers of a matrix.
+  // Rows c A^(t+1) and columns A^t b of a whole piece, twice as many each time; in double, because they are
+  // powers of a matrix.
   const int64_t most = std::min(kPiece, x.size(1));
-  const Tensor a = system.transition.to(torch::kDouble);
-  Tensor row = system.output.to(torch::kDouble).unsqueeze(1),
-         column = system.input.to(torch::kDouble).unsqueeze(-1);
-  std::vector<Tensor> rows, columns;
-  for (int64_t t = 0; t < most; ++t) {
-    rows.push_back(row = torch::matmul(row, a));
-    columns.push_back(column);
-    if (t + 1 < most) column = torch::matmul(a, column);
+  const Tensor transition = system.transition.to(torch::kDouble);
+  Tensor power = transition, rows = torch::matmul(system.output.to(torch::kDouble).unsqueeze(1), power),
+         columns = system.input.to(torch::kDouble).unsqueeze(-1);
+  for (int64_t t = 1; t < most; t *= 2) {
+    rows = torch::cat({rows, by_channel(rows, power)}, 1);
+    columns = torch::cat({columns, by_channel(power, columns)}, 2);
+    power = by_channel(power, power);
   }
   const auto type = x.scalar_type();
-  const Tensor seen = torch::cat(rows, 1).to(type);         // (D, T, N)
-  const Tensor entering = torch::cat(columns, 2).to(type);  // (D, N, T)
+  const Tensor seen = rows.to(type), entering = columns.to(type);  // (D, T, N), (D, N, T)
   const Tensor kernel = torch::matmul(system.output.to(type).unsqueeze(1), entering).squeeze(1);
-  const Tensor whole = torch::matrix_power(a, most).to(type);
-  return in_pieces(x, state, [&](const Tensor& piece, Tensor& h) {
-    const int64_t length = piece.size(1);
-    const Tensor y = own_response(piece, kernel.narrow(1, 0, length)) +
-                     torch::einsum("dtn,bdn->btd", {seen.narrow(1, 0, length), h});
-    const Tensor power = length == most ? whole : torch::matrix_power(a, length).to(type);
-    h = torch::einsum("dmn,bdn->bdm", {power, h}) +
-        torch::einsum("dnt,btd->bdn", {entering.narrow(2, 0, length).flip(2), piece});
-    return y;
+  return in_pieces(x, state, [&](const Tensor& part, int64_t length, Tensor& h) {
+    const Tensor pieces = part.reshape({-1, length, width});  // (B P, T, D)
+    const Tensor late = entering.narrow(2, 0, length).flip(2);
+    const Tensor entered = by_channel(late, pieces.permute({2, 1, 0}));  // (D, N, B P)
+    const Tensor whole = (length == rows.size(1) ? power : torch::matrix_power(transition, length)).to(type);
+    h = h.permute({1, 2, 0});  // (D, N, B)
+    const Tensor before = states_before(h, entered.view({width, n, x.size(0), -1}),
+                                        [&](const Tensor& now) { return by_channel(whole, now); });
+    h = h.permute({2, 0, 1}).contiguous();
+    const Tensor rest = by_channel(seen.narrow(1, 0, length), before.flatten(2));  // (D, T, B P)
+    return (own_response(pieces, kernel.narrow(1, 0, length)) + rest.permute({2, 1, 0}))
+        .reshape(part.sizes());
   });
 }
 
@@ -173,22 +214,19 @@ Tensor low_rank_kernel(const LowRankSystem& system, int64_t length) {
   const Tensor half =
       torch::arange(nodes, options.dtype(torch::kDouble)) * (M_PI / static_cast<double>(length));
   const Tensor tangent = half.tan().to(options);
-  const Tensor r = torch::permute(cauchy_sums(v, lambda * dt, 2 * tangent), {1, 2, 3, 0});  // (D, R, M, 2)
-  const auto sum = [&](int64_t index) { return r.select(1, index); };
-  const Tensor one = torch::tensor({1.0, 0.0}, options);
-  const Tensor divisor = sum(1) + one;
-  const Tensor conjugate = torch::stack({divisor.select(-1, 0), -divisor.select(-1, 1)}, -1);
-  const Tensor share = times(sum(0), conjugate) / divisor.square().sum(-1, /*keepdim=*/true);
-  // 2 / (1 + w) = 1 + i tan(pi j / L).
-  const Tensor factor = torch::stack({torch::ones_like(tangent), tangent}, -1);
+  const std::vector<Tensor> parts = cauchy_sums(v, lambda * dt, 2 * tangent).unbind(0);
+  const std::vector<Tensor> r = torch::complex(parts[0], parts[1]).unbind(1);  // R times (D, M)
+  const Tensor share = r[0] / (r[1] + 1);
+  const Tensor factor =
+      torch::complex(torch::ones_like(tangent), tangent);  // 2 / (1 + w) = 1 + i tan(pi j / L)
   std::vector<Tensor> kernels;
   for (int64_t k = 0; k < outputs; ++k) {
-    Tensor spectrum = times(factor, sum(2 + k) - times(share, sum(2 + outputs + k)));
+    Tensor spectrum = factor * (r[2 + k] - share * r[2 + outputs + k]);
     if (length % 2 == 0) {
-      const Tensor limit = v.select(1, 2 + k).select(-1, 0).sum(-1).view({-1, 1, 1});
-      spectrum = torch::cat({spectrum, torch::constant_pad_nd(limit, {0, 1})}, 1);
+      const Tensor limit = v.select(1, 2 + k).select(-1, 0).sum(-1, /*keepdim=*/true);
+      spectrum = torch::cat({spectrum, torch::complex(limit, torch::zeros_like(limit))}, 1);
     }
-    kernels.push_back(torch::fft::irfft(torch::view_as_complex(spectrum.contiguous()), length));
+    kernels.push_back(torch::fft::irfft(spectrum, length));
   }
   return torch::stack(kernels);
 }

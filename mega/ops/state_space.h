@@ -23,7 +23,7 @@ struct DiagonalSystem {
 DiagonalSystem discretized(const torch::Tensor& lambda, const torch::Tensor& input,
                            const torch::Tensor& output, const torch::Tensor& step, Discretization rule);
 
-// Its kernel, Re sum_n c b q^l for l = 0, 1, ...: (D, length).
+// Its kernel, Re sum_n c b q^l for l = 0, 1, ...: (D, length); (K, D, length) of K outputs (K, D, N, 2).
 torch::Tensor diagonal_kernel(const DiagonalSystem& system, int64_t length);
 
 // A system whose state is real, h_t = A h_{t-1} + b x_t, y_t = c h_t.

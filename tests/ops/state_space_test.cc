@@ -48,6 +48,11 @@ TEST(DiagonalSystem, KernelAndStreamEqualTheRecurrence) {
     expect_close(long_convolution(x, diagonal_kernel(system, length), {}, {}), expected, 1e-10, "kernel");
     Tensor state;
     expect_close(carry(system, x, state), expected, 1e-10, "one segment");
+    {
+      const torch::NoGradGuard no_gradients;
+      Tensor other;
+      expect_close(carry(system, x, other), expected, 1e-10, "without gradients");
+    }
     Tensor after;
     Tensors pieces;
     for (int64_t at = 0, size = 1; at < length; at += size, size = 2 * size + 1)
@@ -57,23 +62,35 @@ TEST(DiagonalSystem, KernelAndStreamEqualTheRecurrence) {
   }
 }
 
+// Also over pieces side by side with a rest.
 TEST(DiagonalSystem, Gradients) {
   torch::manual_seed(2);
-  DiagonalSystem system = random_diagonal(2, 3, wide());
-  Tensors in = {system.decay,
-                system.phase,
-                system.input,
-                system.output,
-                torch::randn({2, 5, 2}, wide()),
-                torch::randn({2, 2, 6}, wide())};
-  for (Tensor& t : in) t.requires_grad_();
-  check_gradients(
-      [&] {
-        Tensor state = in[5];
-        const Tensor y = carry(system, in[4], state);
-        return Tensors{y, state, diagonal_kernel(system, 7)};
-      },
-      in);
+  for (const int64_t length : {5, 140}) {
+    const int64_t width = length < 10 ? 2 : 1, n = width + 1;
+    DiagonalSystem system = random_diagonal(width, n, wide());
+    Tensors in = {system.decay,
+                  system.phase,
+                  system.input,
+                  system.output,
+                  torch::randn({2, length, width}, wide()),
+                  torch::randn({2, width, 2 * n}, wide())};
+    for (Tensor& t : in) t.requires_grad_();
+    check_gradients(
+        [&] {
+          Tensor state = in[5];
+          const Tensor y = carry(system, in[4], state);
+          return Tensors{y, state, diagonal_kernel(system, 7)};
+        },
+        in);
+  }
+}
+
+TEST(DiagonalSystem, HasAKernelOfEachOutput) {
+  torch::manual_seed(8);
+  DiagonalSystem system = random_diagonal(3, 4, wide());
+  const Tensor one = diagonal_kernel(system, 30);
+  system.output = torch::stack({system.output, -3 * system.output});
+  expect_close(diagonal_kernel(system, 30), torch::stack({one, -3 * one}), 1e-12, "kernels");
 }
 
 TEST(DiagonalSystem, RefusesAStateOfAnotherShape) {
@@ -100,7 +117,7 @@ LowRankSystem random_low_rank(int64_t width, int64_t n, int64_t outputs,
 // S4's kernel by its generating function equals c A^l b, for even and odd lengths.
 TEST(LowRankSystem, KernelEqualsTheRecurrence) {
   torch::manual_seed(3);
-  for (const int64_t length : {1, 2, 5, 16, 33, 100}) {
+  for (const int64_t length : {1, 2, 5, 16, 33, 100, 200}) {
     SCOPED_TRACE(length);
     LowRankSystem system = random_low_rank(3, 4, 2, wide());
     DenseSystem dense = discretized(system);
@@ -123,11 +140,32 @@ TEST(LowRankSystem, KernelEqualsTheRecurrence) {
     const Tensor whole = long_convolution(x, dense_kernel(dense, length), {}, {});
     Tensor state, steps;
     expect_close(carry(dense, x, state), whole, 1e-9, "one segment");
+    {
+      const torch::NoGradGuard no_gradients;
+      Tensor other;
+      expect_close(carry(dense, x, other), whole, 1e-9, "without gradients");
+    }
     Tensors single;
     for (int64_t t = 0; t < length; ++t) single.push_back(carry(dense, x.narrow(1, t, 1), steps));
     expect_close(torch::cat(single, 1), whole, 1e-9, "steps");
     expect_close(steps, state, 1e-9, "state");
   }
+}
+
+TEST(DenseSystem, GradientsOfAStream) {
+  torch::manual_seed(7);
+  const Tensor a = torch::randn({1, 2, 2}, wide()) * 0.4;
+  DenseSystem system{a, torch::randn({1, 2}, wide()), torch::randn({1, 2}, wide())};
+  Tensors in = {system.transition, system.input, system.output, torch::randn({2, 140, 1}, wide()),
+                torch::randn({2, 1, 2}, wide())};
+  for (Tensor& t : in) t.requires_grad_();
+  check_gradients(
+      [&] {
+        Tensor state = in[4];
+        const Tensor y = carry(system, in[3], state);
+        return Tensors{y, state};
+      },
+      in);
 }
 
 TEST(LowRankSystem, Gradients) {
@@ -151,17 +189,22 @@ TEST(Cauchy, AreTheSumsOfTheirFractions) {
   expect_close(actual[1], torch::imag(expected), 1e-12, "imaginary");
 }
 
+// S4 has four sums, or six if it is bidirectional; the kernel takes some together.
 TEST(Cauchy, FormsAgree) {
   torch::manual_seed(6);
-  for (const int64_t nodes : {1, 7, 16, 33, 130})
-    for (const int64_t pairs : {1, 5}) {
-      SCOPED_TRACE(::testing::Message() << nodes << " nodes, " << pairs << " pairs");
-      const Tensor y = torch::randn({nodes}) * 3;
-      const Tensor p = torch::stack({-torch::rand({3, pairs}) - 0.3, torch::randn({3, pairs})}, -1);
-      mega::testing::compare_forms(
-          [&](const Tensors& in) { return cauchy_sums(in[0], in[1], y.to(in[0].scalar_type())); },
-          {torch::randn({3, 4, pairs, 2}), p});
-    }
+  struct Sizes {
+    int64_t nodes, pairs, sums;
+  };
+  for (const Sizes size : {Sizes{1, 5, 4}, Sizes{7, 1, 4}, Sizes{16, 5, 6}, Sizes{33, 5, 4}, Sizes{130, 5, 6},
+                           Sizes{20, 3, 1}, Sizes{20, 3, 13}}) {
+    SCOPED_TRACE(::testing::Message()
+                 << size.nodes << " nodes, " << size.pairs << " pairs, " << size.sums << " sums");
+    const Tensor y = torch::randn({size.nodes}) * 3;
+    const Tensor p = torch::stack({-torch::rand({3, size.pairs}) - 0.3, torch::randn({3, size.pairs})}, -1);
+    mega::testing::compare_forms(
+        [&](const Tensors& in) { return cauchy_sums(in[0], in[1], y.to(in[0].scalar_type())); },
+        {torch::randn({3, size.sums, size.pairs, 2}), p});
+  }
 }
 
 }  // namespace
