@@ -92,14 +92,15 @@ RoundPlan SystemsSettings::plan(const std::string& title) const {
   return quick ? RoundPlan{title, std::min(repeats, kQuickRounds), kQuickSeconds} : RoundPlan{title, repeats};
 }
 
+int64_t SystemsSettings::one_length(int64_t usual) const {
+  require(lengths.size() <= 1, "--length: this table is of one length, not of ", lengths.size());
+  return lengths.empty() ? usual : lengths.front();
+}
+
 Recipe recipe_of(const System& system, int64_t length) {
   Recipe recipe = load_recipe(system.preset);
   for (const std::string& assignment : system.changes) change(recipe, assignment);
-  if (const int64_t most = recipe.model.kind().max_length(); most > 0 && most < length + 1) {
-    const bool mega = dynamic_cast<const EncoderClassifierOptions*>(&recipe.model.kind()) != nullptr;
-    set_option(recipe,
-               (mega ? "model.block.max_positions=" : "model.max_positions=") + std::to_string(length + 1));
-  }
+  recipe.model.kind().make_for(length);
   return recipe;
 }
 

@@ -20,6 +20,8 @@ struct SystemsSettings {
   std::vector<std::string> only;  // names of systems; empty: all
 
   RoundPlan plan(const std::string& title) const;
+  // Of a table that has one; an Error where there are several.
+  int64_t one_length(int64_t usual) const;
 };
 
 struct System {
@@ -30,7 +32,7 @@ struct System {
   const char *paper_speed = "", *paper_memory = "";
 };
 
-// The preset with its changes; with positions enough for this length and a token in front.
+// The preset with its changes, made for sequences of this length.
 Recipe recipe_of(const System& system, int64_t length);
 
 // Those named by `only`, or all if it is empty; a name that none has is an Error.

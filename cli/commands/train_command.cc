@@ -83,6 +83,11 @@ void TrainCommand::apply(Recipe& loaded) const {
   TrainOptions& train = loaded.train;
   if (is_set("train.updates") && !is_set("train.warmup") && train.warmup > train.updates)
     train.warmup = train.warmup * train.updates / std::max<int64_t>(1, updates);
+  // What the user chose stays.
+  const auto is_length = [](const std::string& key) {
+    return key.ends_with(".max_positions") || key.ends_with(".kernel_length");
+  };
+  if (std::none_of(set.begin(), set.end(), is_length)) make_for_input(loaded);
 }
 
 std::vector<std::string> TrainCommand::keys() const {

@@ -43,6 +43,8 @@ class ModelKind {
   virtual int64_t document_count() const { return 1; }
   // The longest sequence that it is made for; 0: it does not say.
   virtual int64_t max_length() const { return 0; }
+  // Makes it for sequences of this length, if it is made for shorter ones.
+  virtual void make_for(int64_t /*length*/) {}
 
   // Per position, forward; the backward pass counts twice.
   virtual double multiply_adds(int64_t length) const = 0;

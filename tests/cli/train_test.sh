@@ -29,6 +29,18 @@ expect 0 "test accuracy" "${train[@]}" --out "$work/transformer" --set model.kin
 expect 0 "accuracy" eval "$work/transformer"
 expect 0 "%" predict "$work/transformer" --text "[MAX 1 2 ]"
 
+# And for all others: one command, at any length that the recipe reads.
+cp -r "$work/data" "$work/longer"
+expression="[MAX$(printf ' 1%.0s' $(seq 1100)) ]"
+sed -i "2s/.*/$expression\t1/" "$work"/longer/basic_*.tsv
+long=(train "$work/tiny.toml" --data "$work/longer" --threads 1 --updates 2)
+for kind in performer linformer bigbird reformer luna flash s4 s4d lstm; do
+  expect 0 "test accuracy" "${long[@]}" --out "$work/kind-$kind" --set model.kind=$kind --set input.max_length=1200
+done
+expect 0 "test accuracy" "${long[@]}" --out "$work/full" --set model.block.chunk=-1 --set input.max_length=1200
+expect 1 "1024" "${long[@]}" --out "$work/chosen" --set model.kind=linformer --set input.max_length=1200 --set model.max_positions=1024
+expect 1 "transformer-xl" "${long[@]}" --out "$work/kind" --set model.kind=no-such
+
 # What is not read is said.
 expect 0 "longer ones are cut to their beginning" "${train[@]}" --out "$work/cut" --set input.max_length=8 --updates 3
 expect 0 "are longer than what the model reads" eval "$work/cut"

@@ -2,6 +2,7 @@
 // encoder, of which each kind exchanges the attention.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -123,6 +124,7 @@ struct LinformerOptions : WeightedArenaOptions {
   int64_t max_positions = 4000;
 
   int64_t max_length() const override { return max_positions; }
+  void make_for(int64_t length) override { max_positions = std::max(max_positions, length); }
   bool match(const ModelKind& other) override;
 
   template <class Self, class Visitor>

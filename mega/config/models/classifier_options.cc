@@ -1,5 +1,7 @@
 #include "mega/config/models/classifier_options.h"
 
+#include <algorithm>
+
 #include "mega/base/error.h"
 #include "mega/config/cost.h"
 #include "mega/config/models/block_tensors.h"
@@ -43,6 +45,11 @@ void EncoderClassifierOptions::check() const {
 }
 
 // Under the released names: the encoder is held by a module of the same name.
+// In chunks, positions of a chunk will do.
+void EncoderClassifierOptions::make_for(int64_t length) {
+  if (block.chunk <= 0) block.max_positions = std::max(block.max_positions, length);
+}
+
 std::vector<TensorInfo> EncoderClassifierOptions::tensors() const {
   const std::string encoder = "encoder.encoder";
   TensorList list;

@@ -112,6 +112,7 @@ struct EncoderClassifierOptions : SequenceOptions {
   void check() const override;
   std::vector<TensorInfo> tensors() const override;
   int64_t max_length() const override { return block.max_positions; }
+  void make_for(int64_t length) override;
   double multiply_adds(int64_t length) const override;
   double activation_bytes(int64_t length, int64_t batch) const override;
 

@@ -1,6 +1,7 @@
 // Flash (Hua et al. 2022): layers of one gated attention unit each, without feed-forward.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct FlashOptions : SequenceOptions {
   std::vector<TensorInfo> tensors() const override;
   int64_t document_count() const override { return documents; }
   int64_t max_length() const override { return form == FlashForm::quadratic ? max_positions : 0; }
+  void make_for(int64_t length) override { max_positions = std::max(max_positions, length); }
   double multiply_adds(int64_t length) const override;
   double activation_bytes(int64_t length, int64_t batch) const override;
   // As wide, with as many layers and parameters.

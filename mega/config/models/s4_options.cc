@@ -80,6 +80,11 @@ void set_length(S4LayerOptions& options, int64_t length) {
 }
 void set_length(S4DLayerOptions&, int64_t) {}
 
+void lengthen(S4LayerOptions& options, int64_t length) {
+  options.kernel_length = std::max(options.kernel_length, length);
+}
+void lengthen(S4DLayerOptions&, int64_t) {}
+
 }  // namespace
 
 void StateSpaceOptions::check_layer() const {
@@ -179,6 +184,11 @@ bool StateSpaceClassifierOptions<Layer>::match(const ModelKind& other) {
   if (documents == 1) head = 0;
   set_length(*this, mega->max_length());
   return true;
+}
+
+template <class Layer>
+void StateSpaceClassifierOptions<Layer>::make_for(int64_t length) {
+  lengthen(*this, length);
 }
 
 template <class Layer>

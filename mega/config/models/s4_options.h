@@ -136,6 +136,7 @@ struct StateSpaceClassifierOptions : SequenceOptions, Layer {
   double multiply_adds(int64_t length) const override;
   double activation_bytes(int64_t length, int64_t batch) const override;
   bool match(const ModelKind& other) override;
+  void make_for(int64_t length) override;
 
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor& v) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "mega/base/files/file.h"
 #include "mega/base/options/options_io.h"
+#include "mega/config/recipe/longest_input.h"
 #include "mega/config/recipe/shared_sequences.h"
 
 namespace mega {
@@ -74,6 +76,12 @@ std::optional<ModelOptions> baseline_named(const Recipe& recipe, const std::stri
 }
 
 }  // namespace
+
+void make_for_input(Recipe& recipe) {
+  if (sequence_options(recipe.model) == nullptr) return;
+  const int64_t longest = longest_input(recipe.input);
+  recipe.model.kind().make_for(longest > 0 && cls_token(recipe.model) >= 0 ? longest + 1 : longest);
+}
 
 void change(Recipe& recipe, const std::string& assignment) {
   const std::string_view text = assignment, key = text.substr(0, text.find('='));

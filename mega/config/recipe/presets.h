@@ -50,6 +50,10 @@ Recipe load_recipe(const std::string& name_or_path);
 // (baseline_of), or of a preset NAME, unless KIND is transformer, that of the preset NAME-KIND, if there is.
 void change(Recipe& recipe, const std::string& assignment);
 
+// Makes a model of sequences for the longest input of the recipe, with the token before it if there is one. A
+// baseline of published size, or a model in chunks that no longer has them, may be for shorter ones.
+void make_for_input(Recipe& recipe);
+
 namespace internal {
 
 struct EmbeddedPreset {

@@ -393,6 +393,46 @@ TEST(Change, APublishedBaselineHasTheTaskOfTheRecipe) {
   }
 }
 
+TEST(Change, AnUnknownKindListsTheKnown) {
+  Recipe recipe = load_preset("lra-text");
+  const std::string error = error_of([&] { change(recipe, "model.kind=transfromer"); });
+  for (const char* kind : {"transformer", "performer", "linformer", "bigbird", "reformer", "luna", "flash",
+                           "s4", "s4d", "lstm", "transformer-xl", "classifier"})
+    EXPECT_PRED2(contains, error, kind);
+}
+
+TEST(MakeForInput, PresetsAre) {
+  for (const std::string& name : preset_names()) {
+    Recipe recipe = load_preset(name);
+    make_for_input(recipe);
+    EXPECT_EQ(options_to_json(recipe), options_to_json(load_preset(name))) << name;
+  }
+}
+
+TEST(MakeForInput, ModelsThatAreForShorterOnesGrow) {
+  const auto length_of = [](const std::string& kind, const std::string& key) {
+    Recipe recipe = load_preset("lra-text");
+    change(recipe, "input.max_length=5000");
+    change(recipe, "model.pooling=cls");
+    if (!kind.empty()) change(recipe, "model.kind=" + kind);
+    make_for_input(recipe);
+    validate(recipe);
+    for (const OptionRow& row : option_rows(recipe))
+      if (row.key == key) return row.value;
+    return std::string();
+  };
+  EXPECT_EQ(length_of("", "model.block.max_positions"), "5001") << "with <CLS>";
+  EXPECT_EQ(length_of("flash", "model.max_positions"), "5001");
+  EXPECT_EQ(length_of("linformer", "model.max_positions"), "5000") << "it has a <CLS> of its own";
+  EXPECT_EQ(length_of("s4", "model.kernel_length"), "5000");
+
+  Recipe chunked = load_preset("text-small");
+  change(chunked, "input.max_length=5000");
+  const nlohmann::ordered_json before = options_to_json(chunked);
+  make_for_input(chunked);
+  EXPECT_EQ(options_to_json(chunked), before) << "those of a chunk will do";
+}
+
 TEST(Change, OtherwiseSetsAnOption) {
   Recipe recipe = load_preset("lra-text");
   change(recipe, "model.block.chunk=8");
