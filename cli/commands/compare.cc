@@ -7,10 +7,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/commands/train_command.h"
 #include "cli/compare/comparison.h"
 #include "cli/launch/process_group.h"
 #include "cli/seeds.h"
@@ -19,7 +19,6 @@
 #include "mega/base/files/json.h"
 #include "mega/base/printable.h"
 #include "mega/base/strings.h"
-#include "mega/config/recipe/longest_input.h"
 #include "mega/config/recipe/presets.h"
 #include "mega/report/progress.h"
 
@@ -53,7 +52,6 @@ struct CompareCommand {
   };
 
   Plan plan(const std::string& model) const;
-  void give_positions(Plan& plan, const Recipe& recipe) const;
   std::vector<Plan> varied(const std::string& variation) const;
   void finish(Plan& plan, Recipe recipe) const;
   void require_same_comparison() const;
@@ -62,6 +60,7 @@ struct CompareCommand {
                      const Arguments& budget) const;
   bool train(const Arguments& command, const fs::path& run, const std::string& what);
   bool search_rate(const Plan& plan, ComparedModel& model);
+  std::string command(const Arguments& budget) const;
   void write(const Comparison& comparison) const;
   fs::path folder() const { return out; }
   // Of a budget: seconds, or 1 for a number of updates, of which the time is not known.
@@ -79,7 +78,9 @@ CompareCommand::Plan CompareCommand::plan(const std::string& model) const {
   if (model == "mega-full") {
     plan.changes.emplace_back(std::string(kChunk) + "=-1");
   } else if (model == "mega-chunk") {
-    const std::string chunk = option_of(loaded, kChunk);
+    Recipe changed = loaded;
+    for (const std::string& assignment : changes) change(changed, assignment);
+    const std::string chunk = option_of(changed, kChunk);
     require(!chunk.empty(), "--models mega-chunk: the model of ", recipe, " has no chunks");
     if (chunk.starts_with('-')) plan.changes.push_back(std::string(kChunk) + "=" + kUsualChunk);
   } else if (model != "mega") {
@@ -107,22 +108,17 @@ std::vector<CompareCommand::Plan> CompareCommand::varied(const std::string& vari
   return plans;
 }
 
+// What cannot be trained is refused here, before anything is.
 void CompareCommand::finish(Plan& plan, Recipe loaded) const {
-  for (const std::string& assignment : plan.changes) change(loaded, assignment);
+  const ModelTask task = loaded.model.kind().task();
+  TrainCommand train;  // as its runs will be
+  train.data = data;
+  train.changes = plan.changes;
+  train.shorthands = {updates > 0 ? "train.updates=" + std::to_string(updates) : "train.time=" + time};
+  train.apply(loaded);
+  require(loaded.model.kind().task() == task, plan.name, " cannot take the place of the model of ", recipe);
+  validate(loaded);
   plan.recipe_rate = loaded.train.learning_rate;
-  give_positions(plan, loaded);
-}
-
-// Full attention needs positions for a whole input, where a recipe in chunks may have those of a chunk. What
-// the user chose stays.
-void CompareCommand::give_positions(Plan& plan, const Recipe& loaded) const {
-  constexpr std::string_view kPositions = "model.block.max_positions=";
-  const auto chosen = [&](const std::string& assignment) { return assignment.starts_with(kPositions); };
-  if (std::any_of(plan.changes.begin(), plan.changes.end(), chosen)) return;
-  if (!option_of(loaded, kChunk).starts_with('-') || sequence_options(loaded.model) == nullptr) return;
-  const int64_t longest = longest_input(loaded.input) + (cls_token(loaded.model) >= 0 ? 1 : 0);
-  if (loaded.model.kind().max_length() < longest)
-    plan.changes.push_back(std::string(kPositions) + std::to_string(longest));
 }
 
 // Models and seeds may be added to a comparison that is there; anything else would mix what differs.
@@ -134,9 +130,10 @@ void CompareCommand::require_same_comparison() const {
   if (fs::exists(path)) {
     const nlohmann::json before = parse_json(read_file(path), path.string());
     for (const auto& [name, value] : settings.items())
-      require(before.contains(name) && before[name] == value, out, " holds a comparison with another --",
-              name, " (", json_text(before.contains(name) ? before[name] : nlohmann::json()), ", now ",
-              json_text(value), "): choose another folder with --out, or remove it");
+      require(before.contains(name) && before[name] == value, out, " holds a comparison with another ",
+              name == "recipe" ? "" : "--", name, " (",
+              json_text(before.contains(name) ? before[name] : nlohmann::json()), ", now ", json_text(value),
+              "): choose another folder with --out, or remove it");
     return;
   }
   std::error_code error;
@@ -211,6 +208,25 @@ bool CompareCommand::search_rate(const Plan& plan, ComparedModel& model) {
   return !std::isnan(best.loss);
 }
 
+// What makes this comparison again, or goes on with it.
+std::string CompareCommand::command(const Arguments& budget) const {
+  Arguments words = {"mega", "compare", recipe};
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--models", join(models, ","));
+  add("--data", data);
+  words.insert(words.end(), budget.begin(), budget.end());
+  add("--tune", tune);
+  add("--seeds", seeds);
+  add("--threads", threads > 0 ? std::to_string(threads) : "");
+  for (const std::string& variation : variations) add("--vary", variation);
+  for (const std::string& assignment : changes) add("--set", assignment);
+  add("--out", out);
+  for (std::string& word : words) word = shell_word(word);
+  return join(words, " ");
+}
+
 void CompareCommand::write(const Comparison& comparison) const {
   write_file(folder() / "comparison.json", json_text(comparison.json(), 2) + "\n");
   write_file(folder() / "comparison.md", comparison.markdown());
@@ -231,18 +247,16 @@ void CompareCommand::run() {
   for (const std::string& model : models) plans.push_back(plan(model));
   for (const std::string& variation : variations)
     for (Plan& varied_plan : varied(variation)) plans.push_back(std::move(varied_plan));
+  for (size_t i = 0; i < plans.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      require(plans[i].name != plans[j].name, "the model ", plans[i].name, " is there twice");
   require_same_comparison();
 
   Comparison comparison;
   comparison.recipe = fs::path(recipe).stem().string();
   comparison.description = loaded.description;
   comparison.budget = updates > 0 ? with_thousands(updates) + " updates" : time;
-  comparison.command = "mega compare " + recipe + (models.empty() ? "" : " --models " + join(models, ",")) +
-                       (data.empty() ? "" : " --data " + data) + " " + join(budget, " ") +
-                       (tune.empty() ? "" : " --tune " + tune) + " --seeds " + seeds +
-                       (threads > 0 ? " --threads " + std::to_string(threads) : "");
-  for (const std::string& variation : variations) comparison.command += " --vary " + variation;
-  for (const std::string& assignment : changes) comparison.command += " --set " + assignment;
+  comparison.command = command(budget);
 
   const auto count = [](const auto& list) { return static_cast<double>(list.size()); };
   const double searches = tune.empty() ? 0.0 : static_cast<double>(kFewestRates) * cost(tune);

@@ -62,13 +62,6 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-// For a shell at the other end.
-std::string for_shell(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 // After a failure the run goes on from its last checkpoint, or begins again if it has none.
 std::vector<std::string> resumed(std::vector<std::string> command) {
   std::erase(command, "--restart");
@@ -114,16 +107,16 @@ std::vector<ProcessStart> LaunchCommand::starts(bool again) const {
     } else {
       // The token by standard input, not as an argument: everybody on a machine can read those.
       std::string line = std::string("read -r ") + kToken + " && export " + kToken;
-      for (const auto& [name, value] : start.environment) line += " " + name + "=" + for_shell(value);
-      line += " && cd " + for_shell(fs::current_path().string()) + " || exit; exec 3<&0;";
-      for (const std::string& word : arguments) line += " " + for_shell(word);
+      for (const auto& [name, value] : start.environment) line += " " + name + "=" + shell_word(value);
+      line += " && cd " + shell_word(fs::current_path().string()) + " || exit; exec 3<&0;";
+      for (const std::string& word : arguments) line += " " + shell_word(word);
       // A signal to ssh would not reach the process: it is stopped there when standard input ends.
       line +=
           " </dev/null 3<&- & run=$!; { cat <&3 >/dev/null; kill -TERM $run; } 2>/dev/null & "
           "wait $run; status=$?; kill $! 2>/dev/null; exit $status";
       start.input = secret + "\n";
       start.is_far = true;
-      start.command = {"ssh", "-o", "BatchMode=yes", places[rank], "exec sh -c " + for_shell(line)};
+      start.command = {"ssh", "-o", "BatchMode=yes", places[rank], "exec sh -c " + shell_word(line)};
       start.environment.clear();
     }
     all.push_back(std::move(start));

@@ -6,6 +6,7 @@
 #include "cli/program.h"
 #include "cli/torch/torch_commands.h"
 #include "cli/torch/torch_models.h"
+#include "mega/base/strings.h"
 #include "mega/base/version.h"
 #include "mega/kernels/instruction_set.h"
 #include "mega/ops/runtime.h"
@@ -20,17 +21,10 @@ std::string describe() {
          std::to_string(mega::ops::available_cores());
 }
 
-// Quoted so that it can be pasted into a shell.
+// As it can be pasted into a shell.
 std::string command_line(int argc, char** argv) {
   std::string line = "mega";
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[](){}<>|&;#~!") == std::string::npos;
-    std::string quoted = "'";
-    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += " " + (plain ? word : quoted + "'");
-  }
+  for (int i = 1; i < argc; ++i) line += " " + mega::shell_word(argv[i]);
   return line;
 }
 

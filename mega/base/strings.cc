@@ -98,6 +98,15 @@ std::string in_quotes(std::string_view text) {
   return result + (cut ? "...\"" : "\"");
 }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 std::string nearest(std::string_view name, std::span<const std::string> known) {
   constexpr size_t kLongestName = 200;  // the cost is the product of the lengths
   if (name.size() > kLongestName) return {};

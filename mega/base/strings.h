@@ -19,6 +19,9 @@ std::string_view trim(std::string_view text);
 // The text in double quotes for a one-line message: control characters escaped, long text truncated.
 std::string in_quotes(std::string_view text);
 
+// The text as one word of a POSIX shell, in single quotes where it needs them.
+std::string shell_word(std::string_view text);
+
 // The known name that the user probably meant, or "" if none is close.
 std::string nearest(std::string_view name, std::span<const std::string> known);
 

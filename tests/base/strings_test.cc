@@ -28,6 +28,15 @@ TEST(Text, QuotesEscapeControlCharacters) {
             "\"" + std::string(79, 'x') + "...\"");
 }
 
+TEST(Text, WordsOfAShellCanBePasted) {
+  EXPECT_EQ(shell_word("model.kind=s4"), "model.kind=s4");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("data.label_pattern=([0-9])_"), "'data.label_pattern=([0-9])_'");
+  EXPECT_EQ(shell_word("it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(shell_word("~/é"), "'~/é'");
+}
+
 TEST(Text, NearestFindsTheIntendedName) {
   const std::vector<std::string> known = {"width", "hidden", "attention", "chunk"};
   EXPECT_EQ(nearest("widht", known), "width");

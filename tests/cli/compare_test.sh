@@ -29,6 +29,19 @@ expect 0 "accuracy" "${compare[@]}" --models mega-full --updates 2 --set model.b
   --out "$work/chosen"
 grep -q '"max_positions": 2000' "$work/chosen/mega-full-seed-1/recipe.json" || failed "chosen positions were changed"
 
+# Chunks that the user chose stay; where there is full attention, mega-chunk has the usual ones.
+expect 0 "accuracy" "${compare[@]}" --models mega-chunk --updates 2 --set model.block.chunk=8 --out "$work/chunk"
+grep -q '"chunk": 8' "$work/chunk/mega-chunk-seed-1/recipe.json" || failed "chosen chunks were changed"
+expect 0 "accuracy" "${compare[@]}" --models mega-chunk --updates 2 --set model.block.chunk=-1 --out "$work/usual"
+grep -q '"chunk": 128' "$work/usual/mega-chunk-seed-1/recipe.json" || failed "mega-chunk is not in chunks"
+
+# The report's command can be pasted into a shell.
+odd="$work/it's here"
+expect 0 "accuracy" "${compare[@]}" --models mega --updates 2 --out "$odd"
+command=$(grep '^mega compare' "$odd/comparison.md")
+eval "set -- $command"
+[ "${*: -1}" = "$odd" ] || failed "the report's command is not one for a shell: $command"
+
 # Finished runs are kept; models can be added, other settings not.
 before=$(stat -c %Y.%i "$work/two/mega-seed-1/model.safetensors")
 expect 0 "transformer" "${compare[@]}" --models mega,transformer --updates 10 --seeds 1,2 --out "$work/two"
@@ -69,7 +82,11 @@ expect 0 "accuracy" "${stopped[@]}"
 grep -q "resumed after update" "$work/stopped/mega-seed-1.log" || failed "it began again"
 
 # What cannot be is refused before anything is trained; a model that fails does not take the others with it.
-expect 1 "expected one of" "${compare[@]}" --models mega,no-such --out "$work/refused"
+expect 1 "performer" "${compare[@]}" --models mega,no-such --out "$work/refused"
+expect 1 "there twice" "${compare[@]}" --models mega,lstm,mega --out "$work/refused"
+expect 1 "cannot take the place" "${compare[@]}" --models mega,transformer-xl --out "$work/refused"
+expect 1 "warmup" "${compare[@]}" --updates 100 --set train.warmup=300 --out "$work/refused"
+expect 1 "heads" "${compare[@]}" --models mega,performer --set model.kind=performer --set model.heads=3 --out "$work/refused"
 expect 1 "expected a time" "${compare[@]}" --time 5u --out "$work/refused"
 expect 1 "--seeds" "${compare[@]}" --seeds one --out "$work/refused"
 expect 2 "recipe" compare
