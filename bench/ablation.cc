@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <map>
 
@@ -87,8 +89,17 @@ std::map<std::string, double> train(const AblationSettings& settings,
         "--time",  settings.time,   "--seeds",   settings.seeds,
         "--out",   folder,          "--threads", std::to_string(settings.threads)};
     if (!settings.data.empty()) command.insert(command.end(), {"--data", settings.data});
-    child_output(command);
-    read_scores(folder + "/comparison.json", ablation, scores);
+    const std::string comparison = folder + "/comparison.json";
+    std::error_code none;
+    const auto before = std::filesystem::last_write_time(comparison, none);
+    try {
+      child_output(command);
+    } catch (const Error& error) {
+      // Where one of the models failed, the others have their scores.
+      if (std::filesystem::last_write_time(comparison, none) == before) throw;
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+    read_scores(comparison, ablation, scores);
   }
   return scores;
 }
@@ -114,8 +125,10 @@ const std::vector<Ablation>& ablations() {
 
 Results run_ablation(const AblationSettings& settings) {
   const Recipe recipe = load_recipe(settings.preset);
+  require(sequence_options(recipe.model) != nullptr, settings.preset,
+          ": ablations are of Mega's classifiers of sequences");
   const int64_t most = recipe.model.kind().max_length();
-  const int64_t length = !settings.lengths.empty() ? settings.lengths.front() : most > 0 ? most : 4000;
+  const int64_t length = settings.one_length(most > 0 ? most : 4000);
   const std::vector<Variation> all = variations(settings);
   std::map<std::string, std::string> own;  // the preset's value of each option
   for (const Ablation& ablation : ablations()) own[ablation.name] = value_of(recipe, ablation.key);

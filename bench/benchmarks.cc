@@ -278,7 +278,7 @@ std::string to_markdown(const std::vector<Row>& rows) {
         row.form,
         row.precision,
         human_seconds(row.median_s),
-        number(100 * row.spread, 1),
+        row.spread >= 0 ? number(100 * row.spread, 1) : "",
         row.tokens_per_s > 0 ? with_thousands(std::llround(row.tokens_per_s)) : "",
         number(row.flops / row.median_s * 1e-9, 1),
         number(100 * row.share_of_sgemm, 1) + " %",

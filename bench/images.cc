@@ -204,8 +204,8 @@ ImagesTable run_images(const ImagesSettings& settings) {
 std::string ImagesTable::markdown() const {
   Table table({"what", "ms per picture", "± %", "pictures/s", "pictures/s per core"});
   for (const Row& row : rows)
-    table.add({row.what, number("%.2f", 1e3 * row.seconds), number("%.1f", 100 * row.spread),
-               number("%.0f", 1.0 / row.seconds),
+    table.add({row.what, number("%.2f", 1e3 * row.seconds),
+               row.spread >= 0 ? number("%.1f", 100 * row.spread) : "", number("%.0f", 1.0 / row.seconds),
                number("%.0f", 1.0 / row.seconds / static_cast<double>(row.cores))});
   return pictures + "\n\n" + table.markdown();
 }

@@ -25,7 +25,7 @@ std::vector<System> lm_systems(bool quick) {
 }
 
 Results run_lm_table(const SystemsSettings& settings) {
-  const int64_t length = settings.lengths.empty() ? 4096 : settings.lengths.front();
+  const int64_t length = settings.one_length(4096);
   const std::vector<System> all = lm_systems(settings.quick), systems = chosen(all, settings.only);
   std::vector<Trial> trials;
   for (const System& system : systems) trials.push_back(trial_of(kScore, system, length, settings));

@@ -6,27 +6,22 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <thread>
 
 #include "mega/base/error.h"
+#include "mega/base/strings.h"
 #include "mega/ops/torch.h"
 #include "mega/report/progress.h"
 
 namespace mega::bench {
 namespace {
-
-double seconds(const std::function<void()>& run) {
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double quantile(const std::vector<double>& sorted, double q) {
-  return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
 
 // A field of /proc/self/status in MB, e.g. "VmRSS:" or "VmHWM:".
 double status_mb(const std::string& key) {
@@ -45,7 +40,7 @@ std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats) 
   int64_t done = 0;
   for (int round = 0; round <= repeats; ++round) {
     for (size_t i = 0; i < candidates.size(); ++i) {
-      const double time = seconds(candidates[i].run);
+      const double time = seconds_of(candidates[i].run);
       if (round > 0) times[i].push_back(time);
       progress.update(++done);
     }
@@ -53,12 +48,10 @@ std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats) 
   std::vector<Row> rows;
   double yardstick = 0.0;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    auto& sorted = times[i];
-    std::sort(sorted.begin(), sorted.end());
     const Candidate& c = candidates[i];
     Row row{c.name, c.form, c.precision};
-    row.median_s = quantile(sorted, 0.5);
-    row.spread = 0.5 * (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / row.median_s;
+    row.median_s = median(times[i]);
+    row.spread = spread(times[i]);
     row.tokens_per_s = c.tokens / row.median_s;
     row.flops = c.flops;
     row.channels = c.channels;
@@ -88,9 +81,19 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
-  return values[values.size() / 2];
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1), below = std::floor(at);
+  const auto i = static_cast<size_t>(below);
+  const double next = values[std::min(i + 1, values.size() - 1)];
+  return values[i] + (at - below) * (next - values[i]);
+}
+
+double median(const std::vector<double>& values) { return quantile(values, 0.5); }
+
+double spread(const std::vector<double>& values) {
+  if (values.size() < 2) return std::numeric_limits<double>::quiet_NaN();
+  return 0.5 * (quantile(values, 0.75) - quantile(values, 0.25)) / median(values);
 }
 
 std::string number(const char* format, double value) {
@@ -129,7 +132,10 @@ std::string child_output(const std::vector<std::string>& arguments) {
   close(pipe_ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child process that measures failed");
+  const std::string command = "mega " + join(arguments, " ");
+  require(!WIFSIGNALED(status), command, ": killed by signal ", WTERMSIG(status), " (",
+          strsignal(WTERMSIG(status)), WTERMSIG(status) == SIGKILL ? "; out of memory?)" : ")");
+  require(WEXITSTATUS(status) == 0, command, ": failed with status ", WEXITSTATUS(status));
   return output;
 }
 

@@ -22,7 +22,7 @@ struct Candidate {
 
 struct Row {
   std::string name, form, precision;
-  double median_s = 0.0, spread = 0.0;  // spread: half the interquartile range, relative to the median
+  double median_s = 0.0, spread = 0.0;
   double tokens_per_s = 0.0, share_of_sgemm = 0.0, flops = 0.0, channels = 0.0;
   double peak_growth_mb = -1.0;  // < 0: not measured
 };
@@ -34,7 +34,10 @@ std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats);
 Candidate sgemm();
 
 double seconds_of(const std::function<void()>& work);
-double median(std::vector<double> values);
+double quantile(std::vector<double> values, double q);  // interpolated
+double median(const std::vector<double>& values);
+// Half the interquartile range, relative to the median; NaN of a single value.
+double spread(const std::vector<double>& values);
 
 // For tables: `format` of printf, for one double.
 std::string number(const char* format, double value);
@@ -46,7 +49,8 @@ double resident_mb();
 // nothing else.
 double peak_growth_mb(const std::function<void()>& run);
 
-// Runs this program with these arguments in a child process, and gives what it prints.
+// Runs this program with these arguments in a child process, and gives what it prints. An Error names the
+// command.
 std::string child_output(const std::vector<std::string>& arguments);
 
 // Peak growth in such a process, which prints it.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <sstream>
 
 #include "bench/measure.h"
@@ -21,15 +20,6 @@ Sample run(const Trial& trial) {
   return sample;
 }
 
-double half_range(std::vector<double> values) {
-  if (values.size() < 2) return std::numeric_limits<double>::quiet_NaN();
-  std::sort(values.begin(), values.end());
-  const auto at = [&](double q) {
-    return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
-  };
-  return 0.5 * (at(0.75) - at(0.25));
-}
-
 }  // namespace
 
 std::string Sample::text() const { return number("%.6f", seconds) + number(" %.3f", peak_mb); }
@@ -41,8 +31,7 @@ Timing summarize(const std::vector<Sample>& samples) {
     seconds.push_back(sample.seconds);
     peaks.push_back(sample.peak_mb);
   }
-  const double middle = median(seconds);
-  return {middle, half_range(seconds) / middle, median(peaks)};
+  return {median(seconds), spread(seconds), median(peaks)};
 }
 
 std::vector<Timing> measure_in_rounds(const std::vector<Trial>& trials, const RoundPlan& plan) {
@@ -58,15 +47,24 @@ std::vector<Timing> measure_in_rounds(const std::vector<Trial>& trials, const Ro
     for (size_t i = 0; i < trials.size(); ++i) {
       const bool wanted =
           round == 0 ? !plan.worth || plan.worth(i, timings) : timings[i].measured();  // as in the first
-      if (wanted) {
-        samples[i].push_back(run(trials[i]));
-        timings[i] = summarize(samples[i]);
+      try {
+        if (wanted) {
+          samples[i].push_back(run(trials[i]));
+          timings[i] = summarize(samples[i]);
+        }
+      } catch (const Error& error) {
+        if (!plan.worth) throw;
+        progress.say(trials[i].name + " is left out: " + error.what());
+        samples[i].clear();
+        timings[i] = {};
       }
       progress.update(++done, {trials[i].name});
     }
     const double took = elapsed() - begin;
     if (plan.budget_s > 0.0 && elapsed() + took > plan.budget_s) break;
   }
+  require(std::any_of(timings.begin(), timings.end(), [](const Timing& timing) { return timing.measured(); }),
+          plan.title, ": nothing could be measured");
   return timings;
 }
 

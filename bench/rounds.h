@@ -22,7 +22,7 @@ struct Sample {
 
 struct Timing {
   double median_s = 0.0;
-  double spread = 0.0;   // half the interquartile range, relative to the median; NaN of a single round
+  double spread = 0.0;   // NaN of a single round
   double peak_mb = 0.0;  // median
 
   bool measured() const { return median_s > 0.0; }
@@ -33,12 +33,12 @@ struct RoundPlan {
   std::string title;
   int rounds = 7;
   double budget_s = 0.0;  // > 0: no further round that would not end by then; the first is always made
-  // Asked in the first round, with what it has found so far, whether to measure a trial at all; empty:
-  // always.
+  // Asked in the first round, with what it has found so far, whether to measure a trial at all; one that
+  // fails is left out. Empty: all are measured, and a failure is an Error.
   std::function<bool(size_t trial, const std::vector<Timing>& found)> worth = {};
 };
 
-// Of each trial; of one that was not worth it, not measured().
+// Of each trial; of one that is left out, not measured(). An Error if that is so of all.
 std::vector<Timing> measure_in_rounds(const std::vector<Trial>& trials, const RoundPlan& plan);
 
 Timing summarize(const std::vector<Sample>& samples);

@@ -1,5 +1,6 @@
 #include "bench/scaling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -59,7 +60,9 @@ double expected_next(std::span<const double> values) {
 }
 
 Results run_scaling(const SystemsSettings& settings) {
-  const std::vector<int64_t> lengths = settings.lengths.empty() ? usual_lengths() : settings.lengths;
+  std::vector<int64_t> lengths = settings.lengths.empty() ? usual_lengths() : settings.lengths;
+  std::sort(lengths.begin(), lengths.end());
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
   const std::vector<System> systems = chosen(scaling_systems(), settings.only);
   // One length after the other, all systems of each.
   std::vector<Trial> trials;

@@ -29,7 +29,7 @@ const std::vector<System>& table2_systems() {
 }
 
 Results run_table2(const SystemsSettings& settings) {
-  const int64_t length = settings.lengths.empty() ? 4000 : settings.lengths.front();
+  const int64_t length = settings.one_length(4000);
   const std::vector<System> systems = chosen(table2_systems(), settings.only);
   std::vector<Trial> trials;
   for (const System& system : systems) trials.push_back(trial_of(kStep, system, length, settings));

@@ -9,6 +9,7 @@
 #include "bench/ablation.h"
 #include "bench/attention_functions.h"
 #include "bench/lm_table.h"
+#include "bench/measure.h"
 #include "bench/scaling.h"
 #include "bench/table2.h"
 #include "mega/config/parameter_count.h"
@@ -23,7 +24,10 @@ using testing::error_of;
 TEST(Systems, Table2HasEveryRowOfThePaper) {
   std::set<std::string> with_figures;
   for (const System& system : table2_systems()) {
-    EXPECT_GT(count_parameters(recipe_of(system, 4000).model).total, 0) << system.name;
+    Recipe published = load_preset(system.preset);
+    for (const std::string& assignment : system.changes) change(published, assignment);
+    EXPECT_EQ(count_parameters(recipe_of(system, 4000).model).total, count_parameters(published.model).total)
+        << system.name << ": 4,000 bytes need no other model than the published one";
     if (*system.paper_speed != 0) with_figures.insert(system.name);
   }
   EXPECT_EQ(with_figures, (std::set<std::string>{"transformer-plain", "reformer", "linformer", "bigbird",
@@ -79,6 +83,15 @@ TEST(Systems, ChoosesByName) {
   EXPECT_PRED2(contains, error_of([] { chosen(table2_systems(), {"s5"}); }), "mega-chunk");
 }
 
+TEST(Systems, TablesOfOneLengthRefuseSeveral) {
+  SystemsSettings settings;
+  EXPECT_EQ(settings.one_length(4000), 4000);
+  settings.lengths = {64};
+  EXPECT_EQ(settings.one_length(4000), 64);
+  settings.lengths = {64, 128};
+  EXPECT_PRED2(contains, error_of([&] { run_table2(settings); }), "one length");
+}
+
 TEST(Systems, QuickHasFewRoundsAndAnEnd) {
   SystemsSettings settings;
   EXPECT_EQ(settings.plan("x").rounds, 7);
@@ -97,6 +110,24 @@ TEST(Rounds, SummaryIsMedianAndHalfTheRange) {
   EXPECT_EQ(timing.median_s, 2.5);
   EXPECT_DOUBLE_EQ(timing.spread, 0.5 * (3.0 - 2.0) / 2.5);
   EXPECT_EQ(timing.peak_mb, 7.0);
+  EXPECT_EQ(summarize({{1.0, 5.0}, {2.0, 7.0}}).median_s, 1.5) << "of two, neither is the median";
+}
+
+// Children are this program.
+TEST(Rounds, DISABLED_Fails) { FAIL(); }
+
+TEST(Rounds, AFailureNamesItsCommandAndLeavesOthersWhereItMay) {
+  const auto child = [](const std::string& name) {
+    return Trial{name, {"--gtest_filter=Rounds.DISABLED_" + name, "--gtest_also_run_disabled_tests"}};
+  };
+  RoundPlan plan{"test", 1};
+  EXPECT_PRED2(contains, error_of([&] { measure_in_rounds({child("Fails")}, plan); }),
+               "DISABLED_Fails --gtest_also_run_disabled_tests: failed with status 1");
+  EXPECT_PRED2(contains, error_of([&] { child_output({"--gtest_flagfile=/nonexistent"}); }),
+               "killed by signal");
+  plan.worth = [](size_t, const std::vector<Timing>&) { return true; };
+  EXPECT_PRED2(contains, error_of([&] { measure_in_rounds({child("Fails")}, plan); }),
+               "nothing could be measured");
 }
 
 TEST(Scaling, ExponentsAreThoseOfPowers) {
@@ -132,8 +163,10 @@ TEST(Ablation, AsksForWhatIsMissing) {
   settings.only = {"ema-1"};
   settings.data = "somewhere";
   EXPECT_PRED2(contains, error_of([&] { run_ablation(settings); }), "--time");
-  settings.preset = "lra-text-luna";
-  EXPECT_PRED2(contains, error_of([&] { run_ablation(settings); }), "Mega's classifiers");
+  for (const char* other : {"lra-text-luna", "bytes-small", "picture-small"}) {
+    settings.preset = other;
+    EXPECT_PRED2(contains, error_of([&] { run_ablation(settings); }), "Mega's classifiers") << other;
+  }
 }
 
 // Appendix C: laplace has the value and the slope of relu² where its coefficients come from.
