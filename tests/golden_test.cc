@@ -632,5 +632,14 @@ TEST(GoldenFolder, HoldsFiles) {
   EXPECT_FALSE(cases().empty()) << "no *.safetensors in MEGA_GOLDEN_DIR = " << folder();
 }
 
+TEST(GoldenFolder, HoldsFilesOfEveryKind) {
+  if (!std::filesystem::exists(std::filesystem::path(folder()) / "README.md"))
+    GTEST_SKIP() << "a folder of your own may hold few";
+  std::set<const Kind*> found;
+  for (const Case& c : cases())
+    found.insert(&kind_of(c.path.stem().string(), Golden(c.path).option("module")));
+  for (const Kind& kind : kKinds) EXPECT_TRUE(found.contains(&kind)) << kind.prefix << " of " << kind.module;
+}
+
 }  // namespace
 }  // namespace mega::testing

@@ -12,6 +12,7 @@
 #include "mega/ops/form.h"
 #include "tests/base/helpers.h"
 #include "tests/counting_allocator.h"
+#include "tests/gradcheck.h"
 #include "tests/models/helpers.h"
 #include "tests/nn/helpers.h"
 
@@ -70,6 +71,20 @@ TEST(LanguageTransformer, IsCausal) {
           EXPECT_GT(difference(after.select(1, later), before.select(1, later)), 1e-4) << at << " " << later;
       }
     }
+}
+
+TEST(LanguageTransformer, GradientsAreRight) {
+  const ops::FormGuard guard(ops::Form::reference);
+  for (const auto positions : kPositionKinds) {
+    TransformerLanguageOptions options = tiny(positions);
+    options.layers = 1;
+    LanguageTransformer model = large_weights(options, 9);
+    model->to(torch::kFloat64);
+    const Tensor tokens = random_tokens(1, 9), targets = random_tokens(1, 9).flatten();
+    check_gradients(
+        [&] { return std::vector<Tensor>{model->losses(model->features(tokens).flatten(0, 1), targets)}; },
+        model->parameters());
+  }
 }
 
 TEST(LanguageTransformer, DependsOnTheOrderOfTokens) {

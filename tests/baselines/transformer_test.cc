@@ -8,6 +8,7 @@
 #include "mega/ops/form.h"
 #include "mega/train/adamw.h"
 #include "tests/base/helpers.h"
+#include "tests/baselines/classifiers.h"
 #include "tests/models/helpers.h"
 
 namespace mega::baselines {
@@ -163,6 +164,8 @@ TEST(Transformer, GradientsReachEveryParameter) {
       }
     }
 }
+
+TEST(Transformer, GradientsOfAttentionAreRight) { testing::expect_right_gradients({tiny()}, ".self_attn."); }
 
 TEST(Transformer, InitialisedLikeBert) {
   TransformerOptions options;
