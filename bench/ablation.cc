@@ -41,8 +41,11 @@ std::vector<Variation> variations(const AblationSettings& settings) {
     for (const std::string& value : ablation.values) {
       const std::string name = system_name(ablation, value);
       names.push_back(name);
-      if (settings.only.empty() || wanted(ablation.name) || wanted(name))
-        all.push_back({&ablation, value, {name, settings.preset, {ablation.key + "=" + value}}});
+      if (settings.only.empty() || wanted(ablation.name) || wanted(name)) {
+        System system{name, settings.preset, settings.changes};
+        system.changes.push_back(ablation.key + "=" + value);
+        all.push_back({&ablation, value, std::move(system)});
+      }
     }
   }
   for (const std::string& name : settings.only)
@@ -89,6 +92,8 @@ std::map<std::string, double> train(const AblationSettings& settings,
         "--time",  settings.time,   "--seeds",   settings.seeds,
         "--out",   folder,          "--threads", std::to_string(settings.threads)};
     if (!settings.data.empty()) command.insert(command.end(), {"--data", settings.data});
+    for (const std::string& assignment : settings.changes)
+      command.insert(command.end(), {"--set", assignment});
     const std::string comparison = folder + "/comparison.json";
     std::error_code none;
     const auto before = std::filesystem::last_write_time(comparison, none);
@@ -124,7 +129,8 @@ const std::vector<Ablation>& ablations() {
 }
 
 Results run_ablation(const AblationSettings& settings) {
-  const Recipe recipe = load_recipe(settings.preset);
+  Recipe recipe = load_recipe(settings.preset);
+  for (const std::string& assignment : settings.changes) change(recipe, assignment);
   require(sequence_options(recipe.model) != nullptr, settings.preset,
           ": ablations are of Mega's classifiers of sequences");
   const int64_t most = recipe.model.kind().max_length();

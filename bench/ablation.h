@@ -12,6 +12,7 @@ namespace mega::bench {
 
 struct AblationSettings : SystemsSettings {
   std::string preset = "lra-text-chunk";
+  std::vector<std::string> changes;  // of it, key=value
   // To train each: by `mega compare`, whose runs are in folders of `out`. Without `time`, nothing is trained.
   std::string data, time, seeds = "1", out;
 };

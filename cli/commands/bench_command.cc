@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "mega/base/error.h"
 
 namespace mega::cli {
 namespace {
@@ -96,12 +97,17 @@ void add_bench(CLI::App& app, Runner<BenchCommand> run) {
   sub->add_flag("--quick", command->quick,
                 "tables of the paper within three minutes: two repetitions, fewer where they take long; "
                 "language models of two layers");
-  // Internal, for the process that measures one system: "step" or "score", and the preset's changes.
+  sub->add_option("--set", command->changes,
+                  "ablation: set any option of the preset, key=value; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  // Internal, for the process that measures one system: "step" or "score".
   sub->add_option("--trial", command->trial)->group("");
-  sub->add_option("--set", command->changes)->allow_extra_args(false)->group("");
   sub->add_option("--memory-of", command->memory_of)->group("");  // internal: run in child processes
   sub->callback([command, repeats, run = std::move(run)] {
     bench::Settings& asked = command->settings;
+    require(command->changes.empty() || asked.table == "ablation" || !command->trial.empty(),
+            "--set: only ablation takes it; other tables measure a preset or a .toml file as it is");
     const bool takes_long = asked.table == "lm" || asked.table == "decode" || asked.table == "translate";
     if (repeats->empty() && takes_long) asked.repeats = kRepeatsOfLong;
     run(*command);

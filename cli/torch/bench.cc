@@ -137,6 +137,7 @@ struct Bench : BenchCommand {
     bench::AblationSettings ablation;
     static_cast<bench::SystemsSettings&>(ablation) = systems_settings();
     if (!settings.preset.empty()) ablation.preset = settings.preset;
+    ablation.changes = changes;
     ablation.data = data;
     ablation.time = time;
     if (seeds > 0) ablation.seeds = "1.." + std::to_string(seeds);

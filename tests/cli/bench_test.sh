@@ -22,7 +22,9 @@ expect 0 "chunk size" bench ablation "${few[@]}" --only chunk-16,chunk-full,atte
 [ -s "$work/charts/ablation-chunk.svg" ] || failed "no chart of chunks"
 expect 1 "chunk-full" bench ablation --only chunk-1000
 expect 1 "--time" bench ablation --only ema-1 --data "$work/data"
-expect 0 "score" bench ablation --preset "$work/tiny.toml" --only attention "${few[@]}" --time 2s --data "$work/data" --out "$work/ablation"
+expect 0 "score" bench ablation --preset "$work/tiny.toml" --only attention "${few[@]}" --time 2s --data "$work/data" --out "$work/ablation" --set model.head=8
+grep -q '"head": 8' "$work/ablation/attention/attention=relu2-seed-1/recipe.json" || failed "--set did not reach the models"
+expect 1 "only ablation" bench step --set model.head=8
 [ -s "$work/ablation/attention/over-updates.svg" ] || failed "no curves of the attention functions"
 
 expect 0 "0.7071" bench functions --charts "$work/charts" --json -
