@@ -33,11 +33,13 @@ struct Sizes {
 void multiply(const Sizes& size, Matrix a, Matrix b, float* out, int64_t out_stride, const Addend& addend) {
   if (addend.bias != nullptr)
     parallel_rows(size.rows, size.columns, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        for (int64_t c = 0; c < size.columns; ++c) {
-          float& to = out[row * out_stride + c];
-          to = addend.bias[c] + (addend.accumulate ? to : 0.0f);
-        }
+      for (int64_t row = begin; row < end; ++row) {
+        float* to = out + row * out_stride;
+        if (addend.accumulate)
+          for (int64_t c = 0; c < size.columns; ++c) to[c] += addend.bias[c];
+        else
+          std::copy_n(addend.bias, size.columns, to);
+      }
     });
   const bool add = addend.accumulate || addend.bias != nullptr;
   const dnnl_status_t status =
