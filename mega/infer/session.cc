@@ -11,7 +11,7 @@ namespace {
 // Tokens per piece, which bounds the memory. Each piece packs the weights anew, and gathers the keys and
 // values of an open chunk.
 constexpr size_t kPiece = 2048;
-// A session does not keep the memory of a prompt that is longer: most go on token by token.
+// What is fed may be longer than this, but then its memory is not kept: most sessions go on token by token.
 constexpr size_t kKept = 512;
 
 }  // namespace

@@ -3,7 +3,7 @@
 // bf16 has the exponent of float32 and 8 significant bits. With bf16, fused operations round what enters a
 // product, and keep what they save for the backward pass in bf16. Parameters, their gradients, moving
 // averages, norms, softmax, losses and all sums stay in float32. Gradients need no scaling: they have the
-// same range of exponents as in float32, so none becomes zero that would not be zero there.
+// same range of exponents as in float32, so none becomes zero that is a normal number there.
 #pragma once
 
 #include <cstdint>

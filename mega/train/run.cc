@@ -296,6 +296,7 @@ int64_t peak_memory() {
 void write_result(const fs::path& folder, const RunResult& result) {
   const TrainingState& state = result.outcome.state;
   nlohmann::ordered_json json = {{"parameters", result.parameters},
+                                 {"precision", std::string(to_string(state.precision))},
                                  {"updates", state.update},
                                  {"seconds", state.seconds},
                                  {"peak_memory_bytes", peak_memory()},

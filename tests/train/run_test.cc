@@ -53,6 +53,7 @@ TEST_F(Run, FromAFileToAResult) {
     EXPECT_TRUE(fs::exists(asked.folder / name)) << name;
   const auto json = nlohmann::json::parse(read_file(asked.folder / "result.json"));
   EXPECT_EQ(json.at("updates"), 60);
+  EXPECT_EQ(json.at("precision"), "f32");
   EXPECT_EQ(json.at("test").at("accuracy"), result.test.metrics.front().value);
   EXPECT_TRUE(holds_a_run(asked.folder));
   const Recipe recipe = load_run_recipe(asked.folder);
