@@ -137,9 +137,11 @@ void S4DLayerOptions::add_kernel_tensors(TensorList& list, const std::string& na
 
 // What making the kernel of a layer keeps, for each position of a sequence: sums at half as many frequencies.
 double S4LayerOptions::kernel_activations(int64_t) const { return real(width * (8 + 4 * directions(*this))); }
-// The kernel, and the powers that it is the product of: √L coarse and √L fine ones of each pair of states.
+// The kernels; √L coarse and √L fine powers of each pair of states, with what these are made of; and the two
+// factors of which each kernel is the product.
 double S4DLayerOptions::kernel_activations(int64_t length) const {
-  return real(width * directions(*this)) * (1.0 + 8.0 * real(state) / std::sqrt(real(length)));
+  const double kernels = real(directions(*this)), powers = real(state) / std::sqrt(real(length));
+  return real(width) * (kernels + (5 + 2 * kernels) * powers);
 }
 
 template <class Layer>
