@@ -66,7 +66,7 @@ void check(const TrainCommand& command) {
 
 std::span<const Shorthand> train_shorthands() { return kShorthands; }
 
-void TrainCommand::apply(Recipe& loaded) const {
+void TrainCommand::apply(Recipe& loaded, bool has_begun) const {
   if (!data.empty()) loaded.data.path = data;
   if (!init.empty()) loaded.train.init = init;
   // However the user says how long to train, it replaces what the recipe says.
@@ -87,7 +87,7 @@ void TrainCommand::apply(Recipe& loaded) const {
   const auto is_length = [](const std::string& key) {
     return key.ends_with(".max_positions") || key.ends_with(".kernel_length");
   };
-  if (std::none_of(set.begin(), set.end(), is_length)) make_for_input(loaded);
+  if (!has_begun && std::none_of(set.begin(), set.end(), is_length)) make_for_input(loaded);
 }
 
 std::vector<std::string> TrainCommand::keys() const {

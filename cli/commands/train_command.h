@@ -16,8 +16,9 @@ struct TrainCommand {
   bool resume = false, restart = false, estimate = false;
   int threads = 0;
 
-  // Changes the recipe as the command line says.
-  void apply(Recipe& loaded) const;
+  // Changes the recipe as the command line says, and makes its model for its input; that of a run that has
+  // begun stays as long as it is.
+  void apply(Recipe& loaded, bool has_begun = false) const;
   // The options that the command line sets.
   std::vector<std::string> keys() const;
 };

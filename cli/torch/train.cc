@@ -40,15 +40,11 @@ std::string mean_and_deviation(const std::vector<double>& values, bool share) {
 }
 
 Recipe Train::load() const {
-  Recipe loaded;
-  if (recipe.empty()) {
-    require(resume && !out.empty(),
-            "name a preset (`mega presets` lists them) or a .toml file, or resume a run: --resume --out DIR");
-    loaded = train::load_run_recipe(out);
-  } else {
-    loaded = resume && train::holds_a_run(out) ? train::load_run_recipe(out) : load_recipe(recipe);
-  }
-  apply(loaded);
+  require(!recipe.empty() || (resume && !out.empty()),
+          "name a preset (`mega presets` lists them) or a .toml file, or resume a run: --resume --out DIR");
+  const bool has_begun = resume && (recipe.empty() || train::holds_a_run(out));
+  Recipe loaded = has_begun ? train::load_run_recipe(out) : load_recipe(recipe);
+  apply(loaded, has_begun);
   return loaded;
 }
 

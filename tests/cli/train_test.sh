@@ -41,6 +41,11 @@ expect 0 "test accuracy" "${long[@]}" --out "$work/full" --set model.block.chunk
 expect 1 "1024" "${long[@]}" --out "$work/chosen" --set model.kind=linformer --set input.max_length=1200 --set model.max_positions=1024
 expect 1 "transformer-xl" "${long[@]}" --out "$work/kind" --set model.kind=no-such
 
+# A run that has begun keeps its model, also one for shorter inputs than it would have now.
+expect 0 "test accuracy" "${train[@]}" --out "$work/short" --updates 5 --set model.block.chunk=-1 --set model.block.max_positions=40
+expect 0 "resumed after update" train --resume --out "$work/short" --set train.updates=8
+grep -q '"max_positions": 40' "$work/short/recipe.json" || failed "a resumed run has other positions"
+
 # What is not read is said.
 expect 0 "longer ones are cut to their beginning" "${train[@]}" --out "$work/cut" --set input.max_length=8 --updates 3
 expect 0 "are longer than what the model reads" eval "$work/cut"
