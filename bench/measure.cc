@@ -23,6 +23,15 @@
 namespace mega::bench {
 namespace {
 
+// Between two values, in proportion.
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1), below = std::floor(at);
+  const auto i = static_cast<size_t>(below);
+  const double next = values[std::min(i + 1, values.size() - 1)];
+  return values[i] + (at - below) * (next - values[i]);
+}
+
 // A field of /proc/self/status in MB, e.g. "VmRSS:" or "VmHWM:".
 double status_mb(const std::string& key) {
   std::ifstream status("/proc/self/status");
@@ -79,14 +88,6 @@ double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1), below = std::floor(at);
-  const auto i = static_cast<size_t>(below);
-  const double next = values[std::min(i + 1, values.size() - 1)];
-  return values[i] + (at - below) * (next - values[i]);
 }
 
 double median(const std::vector<double>& values) { return quantile(values, 0.5); }

@@ -34,7 +34,6 @@ std::vector<Row> measure(const std::vector<Candidate>& candidates, int repeats);
 Candidate sgemm();
 
 double seconds_of(const std::function<void()>& work);
-double quantile(std::vector<double> values, double q);  // interpolated
 double median(const std::vector<double>& values);
 // Half the interquartile range, relative to the median; NaN of a single value.
 double spread(const std::vector<double>& values);

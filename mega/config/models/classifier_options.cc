@@ -44,12 +44,12 @@ void EncoderClassifierOptions::check() const {
           "pooling: a Mega encoder gives the mean or its first position; set pooling = mean or cls");
 }
 
-// Under the released names: the encoder is held by a module of the same name.
 // In chunks, positions of a chunk will do.
 void EncoderClassifierOptions::make_for(int64_t length) {
   if (block.chunk <= 0) block.max_positions = std::max(block.max_positions, length);
 }
 
+// Under the released names: the encoder is held by a module of the same name.
 std::vector<TensorInfo> EncoderClassifierOptions::tensors() const {
   const std::string encoder = "encoder.encoder";
   TensorList list;
